@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who is observed: from a task to its cell, and the life of cells. */
+#ifndef SKYOBSERVE_THREADS_BPF_H
+#define SKYOBSERVE_THREADS_BPF_H
+
+#include "ledger.bpf.h"
+
+static __always_inline bool is_observed(u32 tgid)
+{
+	u32 word = tgid >> 6;
+	u64 *bits = bpf_map_lookup_elem(&observed, &word);
+
+	return bits && (*bits >> (tgid & 63)) & 1;
+}
+
+static __always_inline struct thread_cell *thread_find(u32 tid)
+{
+	u32 *slot = bpf_map_lookup_elem(&thread_slots, &tid);
+
+	return slot ? bpf_map_lookup_elem(&threads, slot) : NULL;
+}
+
+/*
+ * A cell for a thread that has none, or NULL with the loss counted. @counts are the kernel's
+ * counters from which on it is charged. Only called by the CPU that runs or switches the thread,
+ * for a child that has not run yet, or while the process is being seeded: never twice at once.
+ */
+static __always_inline struct thread_cell *thread_add(u32 tid, u32 tgid, u64 now,
+						      const struct task_counts *counts)
+{
+	u32 *process = bpf_map_lookup_elem(&process_slots, &tgid);
+	struct process_cell *p;
+	struct thread_cell *t;
+	u32 slot;
+
+	p = process ? bpf_map_lookup_elem(&processes, process) : NULL;
+	if (!p)
+		return NULL; /* no longer a target */
+	if (bpf_map_pop_elem(&free_threads, &slot)) {
+		drop(DROP_THREADS_FULL);
+		return NULL;
+	}
+	t = bpf_map_lookup_elem(&threads, &slot);
+	if (!t)
+		return NULL;
+
+	__builtin_memset(t, 0, sizeof(*t));
+	t->tgid = tgid;
+	t->process = *process;
+	t->account = p->account;
+	t->begin_ns = now;
+	t->since_ns = now;
+	t->nr = NO_CALL;
+	t->wait_reason = REASON_RUN_QUEUE;
+	t->base = *counts;
+	t->charged = *counts;
+	t->tid = tid;
+	bpf_map_update_elem(&thread_slots, &tid, &slot, BPF_ANY);
+	charge(account_cells(t), CELL_THREADS_BORN, 1);
+	return t;
+}
+
+/*
+ * The cell of a thread of a target that may have been missed: one that was born between seeding
+ * and observing has a start time inside the observation and is charged from its birth; the past
+ * of any other is lost, which is counted.
+ */
+static __always_inline struct thread_cell *thread_meet(u32 tid, u32 tgid, u64 start_ns, u64 now,
+						       const struct task_counts *counts)
+{
+	struct thread_cell *t = thread_find(tid);
+	struct task_counts zero = {};
+	struct process_cell *p;
+	bool late;
+	u32 *slot;
+
+	if (t)
+		return t;
+	slot = bpf_map_lookup_elem(&process_slots, &tgid);
+	p = slot ? bpf_map_lookup_elem(&processes, slot) : NULL;
+	if (!p)
+		return NULL;
+	late = start_ns < p->begin_ns;
+	t = thread_add(tid, tgid, now, late ? counts : &zero);
+	if (t && late) {
+		t->flags |= THREAD_LATE;
+		drop(DROP_LATE_THREAD);
+	} else if (t) {
+		t->begin_ns = start_ns;
+	}
+	return t;
+}
+
+/* The cell of the thread that runs now. */
+static __always_inline struct thread_cell *thread_current(u64 pid_tgid, u64 now)
+{
+	struct thread_cell *t = thread_find((u32)pid_tgid);
+	struct task_counts counts;
+	struct task_struct *task;
+
+	if (t)
+		return t;
+	task = (struct task_struct *)bpf_get_current_task();
+	compat_task_counts_probed(task, &counts);
+	return thread_meet((u32)pid_tgid, pid_tgid >> 32, BPF_CORE_READ(task, start_time), now,
+			   &counts);
+}
+
+/* Close the books of a thread and give its slot back. */
+static __always_inline void thread_end(struct thread_cell *t, struct account_cells *a, u64 now)
+{
+	u32 tid = t->tid;
+	u32 *slot = bpf_map_lookup_elem(&thread_slots, &tid);
+	u32 copy;
+
+	if (!slot)
+		return;
+	copy = *slot;
+	charge(a, CELL_THREAD_WALL, now - t->begin_ns);
+	charge(a, CELL_ENDED_RUNTIME, t->charged.runtime_ns - t->base.runtime_ns);
+	charge(a, CELL_ENTERS, t->enters);
+	charge(a, CELL_EXITS, t->exits);
+	if (t->nr != NO_CALL && !(t->flags & THREAD_SEEDED_CALL))
+		charge(a, CELL_NEVER_RETURNED, 1);
+	charge(a, CELL_THREADS_ENDED, 1);
+	t->tid = 0;
+	bpf_map_delete_elem(&thread_slots, &tid);
+	bpf_map_push_elem(&free_threads, &copy, BPF_ANY);
+}
+
+#endif /* SKYOBSERVE_THREADS_BPF_H */

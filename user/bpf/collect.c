@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: MIT */
+/* Read the maps into a snapshot. Adds lanes up; knows no metric. */
+#include "user/bpf/collect.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "user/bpf/iter.h"
+#include "user/bpf/session_impl.h"
+
+#define MAX_TRIES 5
+/* Less than this charged while reading is the ordinary traffic of a busy process. */
+#define SETTLED_NS (1 * NS_PER_MS)
+
+static u64 clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
+}
+
+/* --- cells --- */
+
+static void add_u64s(u64 *sum, const u64 *lane, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += __atomic_load_n(&lane[i], __ATOMIC_RELAXED);
+}
+
+/* Sum of element @i of a map over its lanes, which are @stride elements apart. */
+static void add_lanes(const struct bpf_session *s, enum session_map map, u32 i, u32 stride,
+		      void *sum, size_t bytes)
+{
+	memset(sum, 0, bytes);
+	for (u32 lane = 0; lane < s->lanes; lane++) {
+		const u64 *element = session_element(s, map, lane * stride + i);
+
+		if (element)
+			add_u64s(sum, element, bytes / sizeof(u64));
+	}
+}
+
+static void read_cells(const struct bpf_session *s, struct process_snap *p)
+{
+	u32 stride = s->bounds.max_processes;
+	struct process_hists hists;
+
+	add_lanes(s, MAP_cells, p->slot, stride, p->cells, sizeof(p->cells));
+	add_lanes(s, MAP_calls, p->slot, stride, p->calls, sizeof(p->calls));
+	add_lanes(s, MAP_hists, p->slot, stride, &hists, sizeof(hists));
+	memcpy(p->off_cpu, hists.off_cpu, sizeof(p->off_cpu));
+	memcpy(p->durable, hists.durable, sizeof(p->durable));
+}
+
+static int read_call_hists(const struct bpf_session *s, struct process_snap *p)
+{
+	const struct call_rows *rows = session_element(s, MAP_call_rows, p->slot);
+	size_t n = 0;
+
+	free(p->call_hists);
+	p->call_hists = NULL;
+	p->nr_call_hists = 0;
+	for (u32 nr = 0; rows && nr < NR_CALL_SLOTS; nr++)
+		n += rows->row[nr] != 0;
+	if (!n)
+		return 0;
+	p->call_hists = calloc(n, sizeof(*p->call_hists));
+	if (!p->call_hists)
+		return -ENOMEM;
+	for (u32 nr = 0; nr < NR_CALL_SLOTS && p->nr_call_hists < n; nr++) {
+		u32 row = __atomic_load_n(&rows->row[nr], __ATOMIC_RELAXED);
+		struct call_hist *c = &p->call_hists[p->nr_call_hists];
+
+		if (!row)
+			continue;
+		c->nr = nr;
+		add_lanes(s, MAP_row_hists, row, s->bounds.max_rows, &c->hist, sizeof(c->hist));
+		p->nr_call_hists++;
+	}
+	return 0;
+}
+
+/* --- thread records --- */
+
+struct record_sink {
+	struct snapshot *snap;
+	struct process_snap **by_slot;
+	u32 nr_slots;
+	int error;
+};
+
+static int keep_record(void *ctx, const struct task_record *rec)
+{
+	struct record_sink *sink = ctx;
+	struct process_snap *p;
+	struct task_record *grown;
+
+	p = rec->process < sink->nr_slots ? sink->by_slot[rec->process] : NULL;
+	if (!p)
+		return 0;
+	/* A power of two is reached: double. */
+	if (!(p->nr_threads & (p->nr_threads - 1))) {
+		size_t cap = p->nr_threads ? 2 * p->nr_threads : 1;
+
+		grown = realloc(p->threads, cap * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		p->threads = grown;
+	}
+	p->threads[p->nr_threads++] = *rec;
+	p->read_ns = rec->now_ns;
+	if (rec->leader) {
+		p->ended_now = rec->ended;
+		memcpy(p->id.comm, rec->comm, sizeof(p->id.comm));
+		p->id.comm[COMM_BYTES - 1] = '\0';
+	}
+	return 0;
+}
+
+static int read_records(const struct bpf_session *s, struct snapshot *snap, struct err *err)
+{
+	struct record_sink sink = { .snap = snap, .nr_slots = s->nr_processes };
+	int r;
+
+	sink.by_slot = calloc(s->nr_processes + 1, sizeof(*sink.by_slot));
+	if (!sink.by_slot)
+		return err_set(err, -ENOMEM, "no memory for a snapshot");
+	for (size_t i = 0; i < snap->nr_processes; i++) {
+		struct process_snap *p = &snap->processes[i];
+
+		p->nr_threads = 0;
+		free(p->threads);
+		p->threads = NULL;
+		if (p->slot < sink.nr_slots)
+			sink.by_slot[p->slot] = p;
+	}
+	r = iter_run(s, keep_record, &sink, err);
+	free(sink.by_slot);
+	return r;
+}
+
+/* One cell of a process's account, from memory. */
+static u64 cell_now(const struct bpf_session *s, const struct process_snap *p, enum cell_id cell)
+{
+	u64 n = 0;
+
+	for (u32 lane = 0; lane < s->lanes; lane++) {
+		const struct account_cells *a =
+			session_element(s, MAP_cells, lane * s->bounds.max_processes + p->slot);
+
+		if (a)
+			n += __atomic_load_n(&a->cell[cell], __ATOMIC_RELAXED);
+	}
+	return n;
+}
+
+/* Entries of the threads that live, by their own counts. */
+static u64 live_enters(const struct process_snap *p)
+{
+	u64 n = 0;
+
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		if (p->threads[i].known)
+			n += p->threads[i].cell.enters;
+	}
+	return n;
+}
+
+static u64 charged_runtime(const struct process_snap *p)
+{
+	u64 ns = 0;
+
+	for (size_t i = 0; i < p->nr_threads; i++)
+		ns += p->threads[i].cell.charged.runtime_ns - p->threads[i].cell.base.runtime_ns;
+	return ns;
+}
+
+/* A record of a running thread may be read while its own CPU changes it. */
+static bool records_whole(const struct process_snap *p)
+{
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		const struct thread_cell *c = &p->threads[i].cell;
+		u64 open = c->nr != NO_CALL && !(c->flags & THREAD_SEEDED_CALL);
+
+		if (p->threads[i].known && c->enters - c->exits != open)
+			return false;
+	}
+	return true;
+}
+
+/* The books of ended threads are written one after the other. */
+static bool ended_whole(const struct process_snap *p)
+{
+	return p->cells[CELL_ENTERS] - p->cells[CELL_EXITS] == p->cells[CELL_NEVER_RETURNED];
+}
+
+/*
+ * Read records, cells, records. A thread that ends meanwhile moves its entries from its record to
+ * the account: read in this order, enters_before is never too high and enters_after never too low.
+ * Returns 1 if it has to be done again, 0, or a negative errno.
+ */
+static int read_once(const struct bpf_session *s, struct snapshot *snap, struct err *err)
+{
+	int r, again = 0;
+
+	for (size_t i = 0; i < snap->nr_processes; i++)
+		snap->processes[i].enters_before = cell_now(s, &snap->processes[i], CELL_ENTERS);
+	r = read_records(s, snap, err);
+	if (r)
+		return r;
+	for (size_t i = 0; i < snap->nr_processes; i++) {
+		struct process_snap *p = &snap->processes[i];
+
+		p->enters_before += live_enters(p);
+		p->unsettled_ns = charged_runtime(p) + cell_now(s, p, CELL_ENDED_RUNTIME);
+	}
+	for (size_t i = 0; i < snap->nr_processes; i++)
+		read_cells(s, &snap->processes[i]);
+	r = read_records(s, snap, err);
+	if (r)
+		return r;
+	for (size_t i = 0; i < snap->nr_processes; i++) {
+		struct process_snap *p = &snap->processes[i];
+		u64 settled = charged_runtime(p) + cell_now(s, p, CELL_ENDED_RUNTIME);
+
+		p->unsettled_ns = settled > p->unsettled_ns ? settled - p->unsettled_ns : 0;
+		p->enters_after = live_enters(p) + cell_now(s, p, CELL_ENTERS);
+		again |= p->unsettled_ns > SETTLED_NS || !records_whole(p) || !ended_whole(p);
+	}
+	return again;
+}
+
+/* --- open sets --- */
+
+/* Read a whole hash: keys and values are @ret_keys, @ret_values (to be freed). */
+static int read_hash(const struct session_map_state *m, size_t key_bytes, void **ret_keys,
+		     void **ret_values, u32 *ret_n)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	u32 n = m->max_entries; /* at once, so that no bucket is ever too large for the batch */
+	void *keys, *values;
+	u64 cursor = 0;
+
+	keys = calloc(n, key_bytes);
+	values = calloc(n, m->value_size);
+	if (!keys || !values)
+		goto fail;
+	if (bpf_map_lookup_batch(m->fd, NULL, &cursor, keys, values, &n, &opts) &&
+	    errno != ENOENT)
+		goto fail;
+	*ret_keys = keys;
+	*ret_values = values;
+	*ret_n = n;
+	return 0;
+fail:
+	free(keys);
+	free(values);
+	return -ENOMEM;
+}
+
+static struct process_snap *process_by_slot(struct snapshot *snap, u32 slot)
+{
+	for (size_t i = 0; i < snap->nr_processes; i++) {
+		if (snap->processes[i].slot == slot)
+			return &snap->processes[i];
+	}
+	return NULL;
+}
+
+static int by_error(const void *a, const void *b)
+{
+	const struct error_count *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->code < y->code ? -1 : x->code > y->code;
+}
+
+static int read_errors(const struct bpf_session *s, struct snapshot *snap, u32 *ret_n)
+{
+	const struct session_map_state *m = &s->maps[MAP_errors];
+	void *keys, *values;
+	int r;
+
+	r = m->fd < 0 ? 1 : read_hash(m, sizeof(struct error_key), &keys, &values, ret_n);
+	if (r)
+		return r < 0 ? r : 0;
+	for (u32 i = 0; i < *ret_n && !r; i++) {
+		const struct error_key *k = &((const struct error_key *)keys)[i];
+		struct process_snap *p = process_by_slot(snap, k->process);
+		struct error_count *grown;
+
+		if (!p)
+			continue;
+		grown = realloc(p->errors, (p->nr_errors + 1) * sizeof(*grown));
+		if (!grown) {
+			r = -ENOMEM;
+			break;
+		}
+		p->errors = grown;
+		grown[p->nr_errors++] = (struct error_count){ k->kind, k->id, k->code,
+							      ((const u64 *)values)[i] };
+	}
+	for (size_t i = 0; i < snap->nr_processes; i++) {
+		if (snap->processes[i].nr_errors)
+			qsort(snap->processes[i].errors, snap->processes[i].nr_errors,
+			      sizeof(struct error_count), by_error);
+	}
+	free(keys);
+	free(values);
+	return r;
+}
+
+static int read_foreign(const struct bpf_session *s, struct snapshot *snap, u32 *ret_n)
+{
+	const struct session_map_state *m = &s->maps[MAP_foreign_calls];
+	void *keys, *values;
+	int r;
+
+	r = m->fd < 0 ? 1 : read_hash(m, sizeof(struct foreign_key), &keys, &values, ret_n);
+	if (r)
+		return r < 0 ? r : 0;
+	for (u32 i = 0; i < *ret_n && !r; i++) {
+		const struct foreign_key *k = &((const struct foreign_key *)keys)[i];
+		struct process_snap *p = process_by_slot(snap, k->account);
+		struct foreign_count *grown;
+
+		if (!p)
+			continue;
+		grown = realloc(p->foreign, (p->nr_foreign + 1) * sizeof(*grown));
+		if (!grown) {
+			r = -ENOMEM;
+			break;
+		}
+		p->foreign = grown;
+		grown[p->nr_foreign++] =
+			(struct foreign_count){ k->abi, k->nr, ((const u64 *)values)[i] };
+	}
+	free(keys);
+	free(values);
+	return r;
+}
+
+/* --- ourselves --- */
+
+static int read_programs(const struct bpf_session *s, struct snapshot *snap)
+{
+	snap->programs = calloc(MAX_SESSION_LINKS, sizeof(*snap->programs));
+	if (!snap->programs)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nr_objects; i++) {
+		struct bpf_program *prog;
+
+		bpf_object__for_each_program(prog, s->objects[i]) {
+			struct bpf_prog_info info = { 0 };
+			u32 bytes = sizeof(info);
+			struct program_stats *out = &snap->programs[snap->nr_programs];
+
+			if (snap->nr_programs == MAX_SESSION_LINKS ||
+			    bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &bytes))
+				continue;
+			snprintf(out->name, sizeof(out->name), "%s", bpf_program__name(prog));
+			out->run_ns = info.run_time_ns;
+			out->runs = info.run_cnt;
+			snap->bpf_stats_on |= info.run_cnt != 0;
+			snap->drops[DROP_RECURSION] += info.recursion_misses;
+			snap->nr_programs++;
+		}
+	}
+	return 0;
+}
+
+static int read_map_fill(const struct bpf_session *s, struct snapshot *snap, u32 nr_errors,
+			 u32 nr_foreign)
+{
+	u64 threads = 0, rows = 0;
+	const struct map_fill fill[] = {
+		{ "processes", s->nr_processes, s->bounds.max_processes },
+		{ "threads", 0, s->bounds.max_threads },
+		{ "call_rows", 0, s->bounds.max_rows },
+		{ "errors", nr_errors, s->maps[MAP_errors].max_entries },
+		{ "foreign_calls", nr_foreign, s->maps[MAP_foreign_calls].max_entries },
+	};
+
+	for (size_t i = 0; i < snap->nr_processes; i++) {
+		for (size_t t = 0; t < snap->processes[i].nr_threads; t++)
+			threads += snap->processes[i].threads[t].known;
+		rows += snap->processes[i].nr_call_hists;
+	}
+	snap->maps = malloc(sizeof(fill));
+	if (!snap->maps)
+		return -ENOMEM;
+	memcpy(snap->maps, fill, sizeof(fill));
+	snap->maps[1].entries = threads;
+	snap->maps[2].entries = rows;
+	snap->nr_maps = sizeof(fill) / sizeof(fill[0]);
+	return 0;
+}
+
+static int read_ourselves(const struct bpf_session *s, struct snapshot *snap)
+{
+	u32 nr_errors = 0, nr_foreign = 0;
+	int r;
+
+	add_lanes(s, MAP_drops, 0, 1, snap->drops, sizeof(snap->drops));
+	for (u32 cpu = 0; cpu < s->cpus; cpu++) {
+		const struct chain_cell *c = session_element(s, MAP_chain, cpu);
+
+		if (!c)
+			continue;
+		snap->machine.switches += c->switches;
+		snap->machine.chain_breaks += c->breaks;
+	}
+	memcpy(snap->groups, s->groups, sizeof(snap->groups));
+	r = read_errors(s, snap, &nr_errors);
+	if (!r)
+		r = read_foreign(s, snap, &nr_foreign);
+	if (!r)
+		r = read_map_fill(s, snap, nr_errors, nr_foreign);
+	return r ? r : read_programs(s, snap);
+}
+
+int collect_snapshot(const struct bpf_session *s, struct snapshot *snap, struct err *err)
+{
+	int r = 1;
+
+	for (int tries = 0; tries < MAX_TRIES && r > 0; tries++) {
+		snap->begin_ns = clock_ns(CLOCK_MONOTONIC);
+		r = read_once(s, snap, err);
+	}
+	if (r < 0)
+		return r;
+	snap->end_ns = clock_ns(CLOCK_MONOTONIC);
+	snap->wall_minus_mono_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+	for (size_t i = 0; i < snap->nr_processes; i++) {
+		r = read_call_hists(s, &snap->processes[i]);
+		if (r)
+			return err_set(err, r, "no memory for a snapshot");
+	}
+	r = read_ourselves(s, snap);
+	return r ? err_set(err, r, "cannot read the BPF maps: %s", strerror(-r)) : 0;
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens, loads and attaches the hooks; takes processes in. Knows no metric and no process name. */
+#include "user/bpf/session.h"
+
+#include <bpf/btf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "user/bpf/config.h"
+#include "user/bpf/embedded.h"
+#include "user/bpf/iter.h"
+#include "user/bpf/session_impl.h"
+
+const struct bpf_bounds bpf_bounds_default = {
+	.max_processes = 64,
+	.max_threads = 16384, /* 2.7 MB of cells */
+	.max_rows = 1024,     /* about 40 calls of 25 processes; 0.45 MB a lane */
+	.max_errors = 4096,
+	.max_lanes = 8, /* beyond that, memory grows faster than contention falls */
+};
+
+struct hook_row {
+	const char *name;
+	u32 groups;
+};
+
+static const struct hook_row hook_rows[] = {
+#define HOOK_OBJECT(name, groups) { #name, groups },
+#include "user/bpf/hooks.def"
+#undef HOOK_OBJECT
+};
+
+static int quiet_print(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level <= LIBBPF_WARN && getenv("SKYOBSERVE_DEBUG_LIBBPF"))
+		return vfprintf(stderr, fmt, ap);
+	return 0;
+}
+
+static void group_set(struct bpf_session *s, u32 groups, bool up, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+static void group_set(struct bpf_session *s, u32 groups, bool up, const char *fmt, ...)
+{
+	for (u32 g = 0; g < NR_GROUPS; g++) {
+		va_list ap;
+
+		if (!(groups & (1u << g)))
+			continue;
+		s->groups[g].up = up;
+		va_start(ap, fmt);
+		vsnprintf(s->groups[g].reason, sizeof(s->groups[g].reason), fmt, ap);
+		va_end(ap);
+	}
+}
+
+static const struct bpf_embedded *find_embedded(const char *hook, const char *variant)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s%s", hook, variant);
+	for (size_t i = 0; i < nr_bpf_embedded; i++) {
+		if (!strcmp(bpf_embedded[i].name, name))
+			return &bpf_embedded[i];
+	}
+	return NULL;
+}
+
+/* Put @cfg where the object's `cfg` variable is in its read-only section. */
+static int set_config(struct bpf_object *obj, const struct bpf_config *cfg, struct err *err)
+{
+	const struct btf *btf = bpf_object__btf(obj);
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, ".rodata");
+	s32 id = btf ? btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC) : -1;
+	const struct btf_type *sec;
+	size_t bytes = 0;
+	char *image;
+
+	if (!map)
+		return 0; /* a hook that asks for no configuration */
+	/* bpf_map__initial_value is const only by its type; libbpf documents writing it before load. */
+	image = (char *)(uintptr_t)bpf_map__initial_value(map, &bytes);
+	if (id < 0 || !image)
+		return err_set(err, -EINVAL, "the BPF object has no description of its configuration");
+	sec = btf__type_by_id(btf, (u32)id);
+	for (u32 i = 0; i < btf_vlen(sec); i++) {
+		const struct btf_var_secinfo *v = &btf_var_secinfos(sec)[i];
+		const struct btf_type *var = btf__type_by_id(btf, v->type);
+
+		if (strcmp(btf__name_by_offset(btf, var->name_off), "cfg"))
+			continue;
+		if (v->size != sizeof(*cfg) || v->offset + v->size > bytes)
+			return err_set(err, -EINVAL, "the BPF object was built with another layout");
+		memcpy(image + v->offset, cfg, sizeof(*cfg));
+		return 0;
+	}
+	return 0;
+}
+
+static int load_variant(struct bpf_session *s, const struct bpf_embedded *e,
+			const struct bpf_config *cfg, struct bpf_object **ret_obj, struct err *err)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = e->name);
+	struct bpf_object *obj = NULL;
+	int r;
+
+	obj = bpf_object__open_mem(e->bytes_begin,
+				   (size_t)((const char *)e->bytes_end - (const char *)e->bytes_begin),
+				   &opts);
+	if (!obj)
+		return err_set(err, -errno, "cannot open: %s", strerror(errno));
+	r = session_share_maps(s, obj, err);
+	if (!r)
+		r = set_config(obj, cfg, err);
+	if (!r && !bpf_config_choose_programs(s->kernel_btf, obj))
+		r = err_set(err, -ENOENT, "the kernel has no such tracepoint");
+	if (!r) {
+		r = bpf_object__load(obj);
+		if (r)
+			(void)err_set(err, r, "the kernel refused it: %s", strerror(-r));
+	}
+	if (r) {
+		bpf_object__close(obj);
+		return r;
+	}
+	*ret_obj = obj;
+	return 0;
+}
+
+static int attach_programs(struct bpf_session *s, struct bpf_object *obj, struct err *err)
+{
+	struct bpf_program *prog;
+	struct bpf_link *link;
+
+	bpf_object__for_each_program(prog, obj) {
+		if (!bpf_program__autoload(prog))
+			continue;
+		if (s->nr_links == MAX_SESSION_LINKS)
+			return err_set(err, -ENOSPC, "too many programs");
+		if (bpf_program__type(prog) == BPF_PROG_TYPE_TRACING &&
+		    bpf_program__expected_attach_type(prog) == BPF_TRACE_ITER)
+			link = bpf_program__attach_iter(prog, NULL);
+		else
+			link = bpf_program__attach(prog);
+		if (!link)
+			return err_set(err, -errno, "cannot attach %s: %s",
+				       bpf_program__name(prog), strerror(errno));
+		if (bpf_program__expected_attach_type(prog) == BPF_TRACE_ITER)
+			s->iter_link = link;
+		else
+			s->links[s->nr_links++] = link;
+	}
+	return 0;
+}
+
+/*
+ * Load a hook: typed if the kernel takes it, else untyped. Returns how it was attached, or NULL
+ * with @err. Links made before a failure are taken back.
+ */
+static const char *load_hook(struct bpf_session *s, const char *name, const struct bpf_config *cfg,
+			     bool force_raw_tp, struct err *err)
+{
+	static const struct {
+		const char *suffix, *words;
+	} variants[] = { { ".tp_btf", "typed tracepoint" },
+			 { ".raw_tp", "raw tracepoint" },
+			 { "", "iterator" } };
+	size_t links = s->nr_links;
+
+	(void)err_set(err, 0, "not built in");
+	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
+		const struct bpf_embedded *e = find_embedded(name, variants[i].suffix);
+		struct bpf_object *obj = NULL;
+
+		if (!e || (force_raw_tp && i == 0) || s->nr_objects == MAX_SESSION_OBJECTS)
+			continue;
+		if (load_variant(s, e, cfg, &obj, err))
+			continue;
+		if (!attach_programs(s, obj, err)) {
+			s->objects[s->nr_objects++] = obj;
+			return variants[i].words;
+		}
+		while (s->nr_links > links)
+			bpf_link__destroy(s->links[--s->nr_links]);
+		bpf_object__close(obj);
+	}
+	return NULL;
+}
+
+static void load_hooks(struct bpf_session *s, u32 groups, bool force_raw_tp)
+{
+	struct bpf_config cfg;
+	u32 lost = 0;
+
+	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, groups, &cfg);
+	group_set(s, ~0u, false, "not asked for");
+	for (size_t i = 0; i < sizeof(hook_rows) / sizeof(hook_rows[0]); i++) {
+		u32 wanted = hook_rows[i].groups & groups;
+		struct err err = { { 0 } };
+		const char *how;
+
+		if (!wanted)
+			continue;
+		how = load_hook(s, hook_rows[i].name, &cfg, force_raw_tp, &err);
+		if (!how) {
+			group_set(s, wanted, false, "%s: %.120s", hook_rows[i].name, err.text);
+			lost |= wanted;
+		} else {
+			group_set(s, wanted & ~lost, true, "%s", how);
+		}
+	}
+}
+
+/* Kernels before 5.11 charge maps to this limit; later ones do not need it. */
+static void raise_memlock(void)
+{
+	struct rlimit limit = { RLIM_INFINITY, RLIM_INFINITY };
+
+	(void)setrlimit(RLIMIT_MEMLOCK, &limit); /* map creation says it if it mattered */
+}
+
+static u32 choose_lanes(u32 cpus, u32 max_lanes)
+{
+	u32 lanes = 1;
+
+	while (lanes < cpus && lanes < max_lanes)
+		lanes *= 2;
+	return lanes;
+}
+
+int bpf_session_open(const struct bpf_bounds *bounds, u32 groups, bool force_raw_tp,
+		     struct bpf_session **ret_session, struct err *err)
+{
+	struct bpf_session *s;
+	int r;
+
+	libbpf_set_print(quiet_print);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_set(err, -ENOMEM, "no memory for a BPF session");
+	for (int i = 0; i < NR_SESSION_MAPS; i++)
+		s->maps[i].fd = -1;
+	s->bounds = *bounds;
+	s->cpus = (u32)libbpf_num_possible_cpus();
+	s->lanes = choose_lanes(s->cpus, bounds->max_lanes);
+
+	s->kernel_btf = btf__load_vmlinux_btf();
+	if (!s->kernel_btf) {
+		r = err_set(err, -EOPNOTSUPP,
+			    "this kernel has no type information (/sys/kernel/btf/vmlinux): a kernel "
+			    "with CONFIG_DEBUG_INFO_BTF is needed");
+		goto out;
+	}
+	raise_memlock();
+	load_hooks(s, groups | 1u << GROUP_PROCESS, force_raw_tp);
+	btf__free(s->kernel_btf); /* 10 MB that nothing needs any more */
+	s->kernel_btf = NULL;
+	if (!s->groups[GROUP_PROCESS].up) {
+		r = geteuid() ? -EPERM : -EOPNOTSUPP;
+		r = err_set(err, r, "cannot load the BPF programs: %s%s", s->groups[GROUP_PROCESS].reason,
+			    r == -EPERM ? "; run as root (sudo)" : "; see `skyobserve doctor`");
+		goto out;
+	}
+	r = session_maps_ready(s, err);
+	if (r)
+		goto out;
+	*ret_session = s;
+	return 0;
+out:
+	bpf_session_free(s);
+	return r;
+}
+
+void bpf_session_free(struct bpf_session *s)
+{
+	if (!s)
+		return;
+	while (s->nr_links)
+		bpf_link__destroy(s->links[--s->nr_links]);
+	bpf_link__destroy(s->iter_link);
+	while (s->nr_objects)
+		bpf_object__close(s->objects[--s->nr_objects]);
+	session_maps_done(s);
+	btf__free(s->kernel_btf);
+	free(s);
+}
+
+const struct group_state *bpf_session_groups(const struct bpf_session *s)
+{
+	return s->groups;
+}
+
+static u64 monotonic_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
+}
+
+static void observed_bit(struct bpf_session *s, u32 tgid, bool on)
+{
+	u64 *word = session_element(s, MAP_observed, tgid / 64);
+
+	if (!word)
+		return;
+	if (on)
+		__atomic_fetch_or(word, 1ULL << (tgid % 64), __ATOMIC_RELEASE);
+	else
+		__atomic_fetch_and(word, ~(1ULL << (tgid % 64)), __ATOMIC_RELEASE);
+}
+
+struct seeding {
+	u32 slot;
+	size_t nr_threads;
+	struct task_counts ended;
+};
+
+static int note_seeded(void *ctx, const struct task_record *rec)
+{
+	struct seeding *seeding = ctx;
+
+	if (rec->process != seeding->slot)
+		return 0;
+	seeding->nr_threads += rec->known;
+	if (rec->leader)
+		seeding->ended = rec->ended;
+	return 0;
+}
+
+static int seed_threads(struct bpf_session *s, const struct thread_call *calls, size_t nr_calls,
+			struct seeding *seeding, struct err *err)
+{
+	int fd = s->maps[MAP_seed_calls].fd;
+	int r;
+
+	for (size_t i = 0; i < nr_calls; i++)
+		(void)bpf_map_update_elem(fd, &calls[i].tid, &calls[i].call, BPF_ANY); /* a hint */
+	r = iter_run(s, note_seeded, seeding, err);
+	for (size_t i = 0; i < nr_calls; i++)
+		(void)bpf_map_delete_elem(fd, &calls[i].tid);
+	return r;
+}
+
+int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct thread_call *calls,
+			size_t nr_calls, struct observed_process *ret_observed, struct err *err)
+{
+	struct seeding seeding = { .slot = s->nr_processes };
+	struct process_cell *p;
+	int r;
+
+	p = session_element(s, MAP_processes, seeding.slot);
+	if (!p)
+		return err_set(err, -ENOSPC, "%u processes are observed already (--max-processes)",
+			       s->bounds.max_processes);
+	*p = (struct process_cell){
+		.tgid = tgid, .account = seeding.slot, .seeding = 1, .begin_ns = monotonic_ns()
+	};
+	if (bpf_map_update_elem(s->maps[MAP_process_slots].fd, &tgid, &seeding.slot, BPF_ANY))
+		return err_set(err, -errno, "cannot take in process %u: %s", tgid, strerror(errno));
+	s->nr_processes++;
+	r = seed_threads(s, calls, nr_calls, &seeding, err);
+	__atomic_store_n(&p->seeding, 0, __ATOMIC_RELEASE);
+	if (!r && !seeding.nr_threads)
+		r = err_set(err, -ESRCH, "process %u has no thread any more", tgid);
+	if (r) {
+		bpf_session_forget(s, seeding.slot);
+		return r;
+	}
+	observed_bit(s, tgid, true);
+	*ret_observed = (struct observed_process){
+		.slot = seeding.slot, .begin_ns = p->begin_ns, .ended = seeding.ended
+	};
+	return 0;
+}
+
+void bpf_session_forget(struct bpf_session *s, u32 slot)
+{
+	struct process_cell *p = session_element(s, MAP_processes, slot);
+	u32 owner;
+
+	if (!p || !p->tgid)
+		return;
+	observed_bit(s, p->tgid, false);
+	/* Another incarnation may have the number by now, with a slot of its own. */
+	if (!bpf_map_lookup_elem(s->maps[MAP_process_slots].fd, &p->tgid, &owner) && owner == slot)
+		(void)bpf_map_delete_elem(s->maps[MAP_process_slots].fd, &p->tgid);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* From --pid and --comm to processes that are observed. */
+#ifndef SKYOBSERVE_CMD_TARGETS_H
+#define SKYOBSERVE_CMD_TARGETS_H
+
+#include "user/cmd/observer.h"
+#include "user/cmd/options.h"
+
+/* Exit statuses of the program (docs/METRICS.md, "Exit status"). */
+enum exit_status {
+	EXIT_GOOD = 0,
+	EXIT_FAILED = 1,
+	EXIT_UNRESOLVED = 2,
+	EXIT_INVALID = 3, /* the run is invalid, or the target is gone */
+	EXIT_USAGE = 64,
+	EXIT_MISSING = 69, /* privilege, or a feature of the kernel */
+};
+
+/*
+ * Check what --pid and --comm name, before anything is attached. Returns EXIT_GOOD, or the status
+ * to exit with and @err: no target named, `pgrep` found nothing, a process that does not exist, a
+ * thread, a kernel thread.
+ */
+enum exit_status targets_check(const struct options *options, struct err *err);
+
+/*
+ * Observe the targets, say on stderr who they are (executable and user of each; a note for what is
+ * left out: ourselves, the sudo wrapper; a warning if executables differ). Returns as above.
+ */
+enum exit_status targets_add(struct observer *o, const struct options *options, struct err *err);
+
+/*
+ * Take in processes of the --comm names that appeared since. Returns how many. Those that cannot be
+ * observed are said once on stderr.
+ */
+size_t targets_rescan(struct observer *o, const struct options *options);
+
+#endif /* SKYOBSERVE_CMD_TARGETS_H */

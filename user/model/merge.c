@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* All processes of one name, added up. */
+#include "user/model/merge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_all(u64 *sum, const u64 *more, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += more[i];
+}
+
+static void add_hist(struct hist *sum, const struct hist *more)
+{
+	add_all((u64 *)sum, (const u64 *)more, sizeof(*sum) / sizeof(u64));
+}
+
+static int add_error(struct merged *m, const struct error_count *e)
+{
+	struct error_count *grown;
+
+	for (size_t i = 0; i < m->nr_errors; i++) {
+		struct error_count *have = &m->errors[i];
+
+		if (have->kind == e->kind && have->id == e->id && have->code == e->code) {
+			have->n += e->n;
+			return 0;
+		}
+	}
+	grown = realloc(m->errors, (m->nr_errors + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	m->errors = grown;
+	grown[m->nr_errors++] = *e;
+	return 0;
+}
+
+static int add_foreign(struct merged *m, const struct foreign_count *f)
+{
+	struct foreign_count *grown;
+
+	for (size_t i = 0; i < m->nr_foreign; i++) {
+		if (m->foreign[i].abi == f->abi && m->foreign[i].nr == f->nr) {
+			m->foreign[i].n += f->n;
+			return 0;
+		}
+	}
+	grown = realloc(m->foreign, (m->nr_foreign + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	m->foreign = grown;
+	grown[m->nr_foreign++] = *f;
+	return 0;
+}
+
+static int add_flight(struct merged *m, const struct task_record *rec)
+{
+	const struct thread_cell *c = &rec->cell;
+	u64 age = rec->now_ns > c->enter_ns ? rec->now_ns - c->enter_ns : 0;
+	struct flight *grown;
+
+	if (!rec->known || c->nr == NO_CALL)
+		return 0;
+	for (size_t i = 0; i < m->nr_flights; i++) {
+		struct flight *f = &m->flights[i];
+
+		if (f->abi != c->abi || f->nr != (u32)c->nr)
+			continue;
+		f->n++;
+		if (age > f->oldest_ns)
+			f->oldest_ns = age;
+		return 0;
+	}
+	grown = realloc(m->flights, (m->nr_flights + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	m->flights = grown;
+	grown[m->nr_flights++] = (struct flight){ c->abi, (u32)c->nr, 1, age };
+	return 0;
+}
+
+static void add_identities(struct merged *m, const struct snapshot *snap,
+			   const struct process_snap *p, const struct process_totals *totals)
+{
+	struct identity ids[NR_IDENTITIES];
+
+	identities_of(snap, p, totals, ids);
+	for (size_t i = 0; i < NR_IDENTITIES; i++) {
+		struct identity *sum = &m->identities[i];
+
+		if (!ids[i].checked)
+			continue;
+		if (!sum->checked)
+			m->identities_hold[i] = true;
+		sum->checked = true;
+		/* Residuals of two processes must not cancel. */
+		sum->residual += ids[i].residual < 0 ? -ids[i].residual : ids[i].residual;
+		sum->total += ids[i].total;
+		sum->tolerance += ids[i].tolerance;
+		m->identities_hold[i] &= identity_holds(&ids[i]);
+	}
+}
+
+int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
+	       const struct process_totals *totals)
+{
+	const struct process_snap *p = &snap->processes[i];
+	u64 begin = p->begin_ns + snap->wall_minus_mono_ns;
+	int r = 0;
+
+	if (!m->nr_processes) {
+		m->name = p->id.name;
+		m->pid = p->id.pid;
+	}
+	if (!m->nr_processes || begin < m->begin_wall_ns)
+		m->begin_wall_ns = begin;
+	m->nr_processes++;
+	m->nr_alive += p->alive;
+	m->nr_threads += totals->threads;
+	add_all(m->cells, totals->cells, NR_CELLS);
+	add_all(m->calls, p->calls, NR_CALL_SLOTS);
+	for (size_t k = 0; k < NR_REASONS; k++)
+		add_hist(&m->off_cpu[k], &p->off_cpu[k]);
+	for (size_t k = 0; k < NR_DURABLES; k++)
+		add_hist(&m->durable[k], &p->durable[k]);
+	for (size_t k = 0; k < p->nr_call_hists; k++) {
+		const struct call_hist *h = &p->call_hists[k];
+
+		if (h->nr >= NR_CALL_SLOTS)
+			continue;
+		add_hist(&m->call_hists[h->nr], &h->hist);
+		m->has_call_hist[h->nr] = true;
+	}
+	for (size_t k = 0; k < p->nr_errors && !r; k++)
+		r = add_error(m, &p->errors[k]);
+	for (size_t k = 0; k < p->nr_foreign && !r; k++)
+		r = add_foreign(m, &p->foreign[k]);
+	for (size_t k = 0; k < p->nr_threads && !r; k++)
+		r = add_flight(m, &p->threads[k]);
+	if (p->alive && p->books_now.valid) {
+		m->resident_bytes += p->books_now.resident_bytes;
+		m->has_resident = true;
+	}
+	add_identities(m, snap, p, totals);
+	return r;
+}
+
+void merged_clear(struct merged *m)
+{
+	free(m->errors);
+	free(m->foreign);
+	free(m->flights);
+	memset(m, 0, sizeof(*m));
+}

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a snapshot to families.
+ *
+ * What is not measured is left out; what is measured and did not happen is 0, for every closed set
+ * of labels. Open sets (calls by name, errno) appear with their first event.
+ */
+#include "user/model/publish.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/model/errno_names.h"
+#include "user/model/merge.h"
+#include "user/model/syscall_names.h"
+
+static const char *const mode_names[NR_MODES] = { "user", "system" };
+static const char *const switch_names[NR_SWITCH_KINDS] = { "voluntary", "involuntary" };
+static const char *const abi_names[NR_ABIS] = { "native", "compat", "x32" };
+
+static const char *const reason_names[NR_REASONS] = {
+#define REASON(id, label, help) label,
+#include "reasons.def"
+#undef REASON
+};
+
+static const struct {
+	const char *call, *via;
+} durable_names[NR_DURABLES] = {
+#define DURABLE(id, call, via) { call, via },
+#include "durable.def"
+#undef DURABLE
+};
+
+static const char *const drop_names[NR_DROPS] = {
+#define DROP(id, label, help) label,
+#include "drops.def"
+#undef DROP
+};
+
+static const char *const group_names[NR_GROUPS] = {
+#define GROUP(id, label, help) label,
+#include "groups.def"
+#undef GROUP
+};
+
+/* One publication under way. */
+struct publication {
+	const struct snapshot *snap;
+	const struct exporter_facts *facts;
+	struct family_set *set;
+	const struct merged *m;
+};
+
+static struct sample *add_value(struct publication *pub, enum family_id id, enum value_kind kind,
+				u64 value)
+{
+	struct sample *s = family_add(pub->set, id);
+
+	s->kind = kind;
+	s->u = value;
+	return s;
+}
+
+/* A sample of a process name, with its labels. */
+static struct sample *add_process(struct publication *pub, enum family_id id, enum value_kind kind,
+				  u64 value)
+{
+	struct sample *s = add_value(pub, id, kind, value);
+	char pid[16];
+
+	sample_label(pub->set, s, "process", pub->m->name);
+	if (pub->facts->label_pid) {
+		snprintf(pid, sizeof(pid), "%d", (int)pub->m->pid);
+		sample_label(pub->set, s, "pid", pid);
+	}
+	s->created_wall_ns = pub->m->begin_wall_ns;
+	return s;
+}
+
+static void add_hist_sample(struct publication *pub, struct sample *s, const struct hist *hist)
+{
+	struct hist *copy = arena_zalloc(&pub->set->arena, sizeof(*copy));
+
+	if (!copy) {
+		pub->set->failed = true;
+		return;
+	}
+	*copy = *hist;
+	s->hist = copy;
+}
+
+static void label(struct publication *pub, struct sample *s, const char *name, const char *value)
+{
+	sample_label(pub->set, s, name, value);
+}
+
+static void label_syscall(struct publication *pub, struct sample *s, u32 abi, u32 nr)
+{
+	const char *name = abi == ABI_NATIVE ? syscall_name(SYSCALL_ARCH_NATIVE, nr) : NULL;
+	char number[24];
+
+	snprintf(number, sizeof(number), "nr_%u", nr);
+	label(pub, s, "syscall", name ? name : number);
+	if (abi != ABI_NATIVE && abi < NR_ABIS)
+		label(pub, s, "abi", abi_names[abi]);
+}
+
+static void label_errno(struct publication *pub, struct sample *s, u32 code)
+{
+	const char *name = code == ERRNO_RESTART ? "restart" : errno_name(code);
+	char number[24];
+
+	snprintf(number, sizeof(number), "errno_%u", code);
+	label(pub, s, "errno", name ? name : number);
+}
+
+/* --- groups of families --- */
+
+static void publish_cpu(struct publication *pub)
+{
+	const u64 *c = pub->m->cells;
+	bool split = pub->snap->groups[GROUP_SYSCALLS].up;
+
+	/* Without the syscalls group it is not known where the CPU time was spent. */
+	if (!split) {
+		(void)add_process(pub, FAM_CPU, VALUE_NS,
+				  c[CELL_CPU + MODE_USER] + c[CELL_CPU + MODE_SYSTEM]);
+		return;
+	}
+	for (u32 i = 0; i < NR_MODES; i++)
+		label(pub, add_process(pub, FAM_CPU, VALUE_NS, c[CELL_CPU + i]), "mode",
+		      mode_names[i]);
+}
+
+static void publish_steal(struct publication *pub)
+{
+	const u64 *c = pub->m->cells;
+	u64 cpu = c[CELL_CPU + MODE_USER] + c[CELL_CPU + MODE_SYSTEM];
+	u64 blur = IDENTITY_SWITCH_NS * (c[CELL_SWITCHES] + c[CELL_SWITCHES + 1]);
+
+	if (!pub->snap->machine.steal_ticks)
+		return;
+	(void)add_process(pub, FAM_STEAL, VALUE_NS,
+			  c[CELL_ON_STAMPS] > cpu + blur ? c[CELL_ON_STAMPS] - cpu - blur : 0);
+}
+
+static void publish_sched(struct publication *pub)
+{
+	const struct merged *m = pub->m;
+
+	if (!pub->snap->groups[GROUP_SCHED].up)
+		return;
+	publish_cpu(pub);
+	publish_steal(pub);
+	for (u32 i = 0; i < NR_REASONS; i++) {
+		struct sample *s;
+
+		label(pub, add_process(pub, FAM_OFF_CPU, VALUE_NS, m->cells[CELL_OFF_CPU + i]),
+		      "reason", reason_names[i]);
+		s = add_process(pub, FAM_OFF_CPU_DURATION, VALUE_NS, 0);
+		label(pub, s, "reason", reason_names[i]);
+		add_hist_sample(pub, s, &m->off_cpu[i]);
+	}
+	for (u32 i = 0; i < NR_SWITCH_KINDS; i++)
+		label(pub, add_process(pub, FAM_SWITCHES, VALUE_COUNT, m->cells[CELL_SWITCHES + i]),
+		      "kind", switch_names[i]);
+	(void)add_process(pub, FAM_PAGE_FAULTS, VALUE_COUNT, m->cells[CELL_PAGE_FAULTS]);
+}
+
+static void publish_flights(struct publication *pub)
+{
+	const struct merged *m = pub->m;
+
+	for (size_t i = 0; i < m->nr_flights; i++) {
+		const struct flight *f = &m->flights[i];
+
+		label_syscall(pub, add_process(pub, FAM_SYSCALLS_IN_FLIGHT, VALUE_COUNT, f->n),
+			      f->abi, f->nr);
+		label_syscall(pub, add_process(pub, FAM_SYSCALLS_OLDEST, VALUE_NS, f->oldest_ns),
+			      f->abi, f->nr);
+	}
+}
+
+static void publish_syscalls(struct publication *pub)
+{
+	const struct merged *m = pub->m;
+
+	if (!pub->snap->groups[GROUP_SYSCALLS].up)
+		return;
+	for (u32 nr = 0; nr < NR_CALL_SLOTS; nr++) {
+		struct sample *s;
+
+		if (m->calls[nr])
+			label_syscall(pub, add_process(pub, FAM_SYSCALLS, VALUE_COUNT, m->calls[nr]),
+				      ABI_NATIVE, nr);
+		if (!m->has_call_hist[nr])
+			continue;
+		s = add_process(pub, FAM_SYSCALL_DURATION, VALUE_NS, 0);
+		label_syscall(pub, s, ABI_NATIVE, nr);
+		add_hist_sample(pub, s, &m->call_hists[nr]);
+	}
+	for (size_t i = 0; i < m->nr_foreign; i++)
+		label_syscall(pub, add_process(pub, FAM_SYSCALLS, VALUE_COUNT, m->foreign[i].n),
+			      m->foreign[i].abi, m->foreign[i].nr);
+	for (size_t i = 0; i < m->nr_errors; i++) {
+		const struct error_count *e = &m->errors[i];
+		struct sample *s;
+
+		if (e->kind != ERROR_SYSCALL)
+			continue;
+		s = add_process(pub, FAM_SYSCALL_ERRORS, VALUE_COUNT, e->n);
+		label_syscall(pub, s, ABI_NATIVE, e->id);
+		label_errno(pub, s, e->code);
+	}
+	publish_flights(pub);
+	(void)add_process(pub, FAM_READ_BYTES, VALUE_COUNT, m->cells[CELL_READ_BYTES]);
+	(void)add_process(pub, FAM_WRITTEN_BYTES, VALUE_COUNT, m->cells[CELL_WRITTEN_BYTES]);
+}
+
+static void publish_durable(struct publication *pub)
+{
+	const struct merged *m = pub->m;
+
+	for (u32 i = 0; i < NR_DURABLES; i++) {
+		enum probe_group group = i < NR_DURABLE_SYSCALLS ? GROUP_FSYNC : GROUP_IO_URING;
+		struct sample *s;
+
+		if (!pub->snap->groups[group].up)
+			continue;
+		s = add_process(pub, FAM_FSYNCS, VALUE_COUNT, m->cells[CELL_FSYNCS + i]);
+		label(pub, s, "call", durable_names[i].call);
+		label(pub, s, "via", durable_names[i].via);
+		s = add_process(pub, FAM_FSYNC_DURATION, VALUE_NS, 0);
+		label(pub, s, "call", durable_names[i].call);
+		label(pub, s, "via", durable_names[i].via);
+		add_hist_sample(pub, s, &m->durable[i]);
+	}
+	for (size_t i = 0; i < m->nr_errors; i++) {
+		const struct error_count *e = &m->errors[i];
+		struct sample *s;
+
+		if (e->kind != ERROR_DURABLE || e->id >= NR_DURABLES)
+			continue;
+		s = add_process(pub, FAM_FSYNC_ERRORS, VALUE_COUNT, e->n);
+		label(pub, s, "call", durable_names[e->id].call);
+		label(pub, s, "via", durable_names[e->id].via);
+		label_errno(pub, s, e->code);
+	}
+}
+
+static void publish_identities(struct publication *pub)
+{
+	const struct merged *m = pub->m;
+
+	for (u32 i = 0; i < NR_IDENTITIES; i++) {
+		struct sample *s;
+
+		if (!m->identities[i].checked)
+			continue;
+		s = add_process(pub, FAM_IDENTITY_RESIDUAL, VALUE_REAL, 0);
+		s->real = identity_ratio(&m->identities[i]);
+		label(pub, s, "identity", identity_names[i]);
+		s = add_process(pub, FAM_IDENTITY_OK, VALUE_COUNT, m->identities_hold[i]);
+		label(pub, s, "identity", identity_names[i]);
+	}
+}
+
+static void publish_name(struct publication *pub)
+{
+	const struct merged *m = pub->m;
+
+	(void)add_process(pub, FAM_PROCESS_UP, VALUE_COUNT, m->nr_alive);
+	(void)add_process(pub, FAM_INCARNATIONS, VALUE_COUNT, m->nr_processes);
+	(void)add_process(pub, FAM_THREADS, VALUE_COUNT, m->nr_threads);
+	if (m->has_resident)
+		(void)add_process(pub, FAM_RESIDENT, VALUE_COUNT, m->resident_bytes);
+	publish_sched(pub);
+	publish_syscalls(pub);
+	publish_durable(pub);
+	publish_identities(pub);
+}
+
+/* Identity of each incarnation: the only place with a pid by default. */
+static void publish_incarnation(struct publication *pub, const struct process_snap *p)
+{
+	struct sample *s = add_value(pub, FAM_PROCESS, VALUE_COUNT, 1);
+	char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)p->id.pid);
+	label(pub, s, "process", p->id.name);
+	label(pub, s, "pid", pid);
+	label(pub, s, "comm", p->id.comm);
+	label(pub, s, "exe", p->id.exe);
+	s = add_value(pub, FAM_PROCESS_START, VALUE_NS, p->id.start_wall_ns);
+	label(pub, s, "process", p->id.name);
+	label(pub, s, "pid", pid);
+}
+
+static void publish_ourselves(struct publication *pub)
+{
+	const struct snapshot *snap = pub->snap;
+	bool no_drops = true;
+	struct sample *s;
+
+	for (u32 i = 0; i < NR_GROUPS; i++) {
+		label(pub, add_value(pub, FAM_GROUP_UP, VALUE_COUNT, snap->groups[i].up), "group",
+		      group_names[i]);
+		s = add_value(pub, FAM_GROUP, VALUE_COUNT, 1);
+		label(pub, s, "group", group_names[i]);
+		label(pub, s, "reason", snap->groups[i].reason);
+	}
+	for (u32 i = 0; i < NR_DROPS; i++) {
+		label(pub, add_value(pub, FAM_DROPPED, VALUE_COUNT, snap->drops[i]), "reason",
+		      drop_names[i]);
+		no_drops &= !snap->drops[i];
+	}
+	label(pub, add_value(pub, FAM_QUALITY_OK, VALUE_COUNT, no_drops), "gate", "drops");
+	if (snap->groups[GROUP_SCHED].up) {
+		(void)add_value(pub, FAM_SWITCH_CHAIN, VALUE_COUNT, snap->machine.switches);
+		(void)add_value(pub, FAM_CHAIN_BREAKS, VALUE_COUNT, snap->machine.chain_breaks);
+		label(pub, add_value(pub, FAM_QUALITY_OK, VALUE_COUNT, chain_holds(&snap->machine)),
+		      "gate", "chain");
+	}
+	(void)add_value(pub, FAM_STEAL_SUPPORTED, VALUE_COUNT, snap->machine.steal_ticks != 0);
+	for (size_t i = 0; i < snap->nr_programs && snap->bpf_stats_on; i++) {
+		label(pub, add_value(pub, FAM_BPF_RUN_SECONDS, VALUE_NS, snap->programs[i].run_ns),
+		      "program", snap->programs[i].name);
+		label(pub, add_value(pub, FAM_BPF_RUNS, VALUE_COUNT, snap->programs[i].runs),
+		      "program", snap->programs[i].name);
+	}
+	for (size_t i = 0; i < snap->nr_maps; i++) {
+		label(pub, add_value(pub, FAM_BPF_MAP_ENTRIES, VALUE_COUNT, snap->maps[i].entries),
+		      "map", snap->maps[i].name);
+		label(pub, add_value(pub, FAM_BPF_MAP_MAX, VALUE_COUNT, snap->maps[i].max_entries),
+		      "map", snap->maps[i].name);
+	}
+	(void)add_value(pub, FAM_SNAPSHOT_EDGE, VALUE_NS, snap->end_ns - snap->begin_ns);
+}
+
+static void publish_methods(struct publication *pub)
+{
+	static const char *const methods[] = { "exact", "bounded", "sampled" };
+
+	for (u32 i = 0; i < NR_FAMILIES; i++) {
+		const struct family_desc *d = &family_descs[i];
+		char name[128];
+		struct sample *s;
+
+		if (d->exporter || !pub->set->families[i].nr_samples || i == FAM_METHOD)
+			continue;
+		if (d->type == FAMILY_INFO)
+			continue;
+		s = add_value(pub, FAM_METHOD, VALUE_COUNT, 1);
+		family_name(d, name, sizeof(name));
+		label(pub, s, "quantity", name + strlen(FAMILY_PREFIX));
+		label(pub, s, "method", methods[d->method]);
+	}
+}
+
+static void publish_exporter(struct publication *pub)
+{
+	const struct exporter_facts *f = pub->facts;
+	struct sample *s;
+
+	s = add_value(pub, FAM_BUILD, VALUE_COUNT, 1);
+	label(pub, s, "version", f->version ? f->version : "");
+	label(pub, s, "libbpf", f->libbpf_version ? f->libbpf_version : "");
+	label(pub, s, "arch", f->arch ? f->arch : "");
+	if (f->scrape_ns)
+		(void)add_value(pub, FAM_SCRAPE_DURATION, VALUE_NS, f->scrape_ns);
+	if (!f->start_wall_ns)
+		return;
+	(void)add_value(pub, FAM_EXP_CPU, VALUE_NS, f->cpu_ticks * (NS_PER_SEC / 100));
+	(void)add_value(pub, FAM_EXP_OPEN_FDS, VALUE_COUNT, f->open_fds);
+	(void)add_value(pub, FAM_EXP_MAX_FDS, VALUE_COUNT, f->max_fds);
+	(void)add_value(pub, FAM_EXP_VIRTUAL, VALUE_COUNT, f->virtual_bytes);
+	(void)add_value(pub, FAM_EXP_VIRTUAL_MAX, VALUE_COUNT, f->max_virtual_bytes);
+	(void)add_value(pub, FAM_EXP_RESIDENT, VALUE_COUNT, f->resident_bytes);
+	(void)add_value(pub, FAM_EXP_START, VALUE_NS, f->start_wall_ns);
+}
+
+static bool same_name(const struct publication *pub, size_t a, size_t b)
+{
+	const struct process_identity *x = &pub->snap->processes[a].id;
+	const struct process_identity *y = &pub->snap->processes[b].id;
+
+	return !strcmp(x->name, y->name) && (!pub->facts->label_pid || x->pid == y->pid);
+}
+
+static bool seen_before(const struct publication *pub, size_t i)
+{
+	for (size_t k = 0; k < i; k++) {
+		if (same_name(pub, k, i))
+			return true;
+	}
+	return false;
+}
+
+static void publish_processes(struct publication *pub, const struct process_totals *totals)
+{
+	struct merged *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		pub->set->failed = true;
+		return;
+	}
+	pub->m = m;
+	for (size_t i = 0; i < pub->snap->nr_processes; i++) {
+		publish_incarnation(pub, &pub->snap->processes[i]);
+		if (seen_before(pub, i))
+			continue;
+		for (size_t k = i; k < pub->snap->nr_processes; k++) {
+			if (same_name(pub, i, k) && merged_add(m, pub->snap, k, &totals[k]))
+				pub->set->failed = true;
+		}
+		publish_name(pub);
+		merged_clear(m);
+	}
+	free(m);
+	pub->m = NULL;
+}
+
+void publish(const struct snapshot *snap, const struct process_totals *totals,
+	     const struct exporter_facts *facts, struct family_set *ret_set)
+{
+	struct publication pub = { .snap = snap, .facts = facts, .set = ret_set };
+
+	publish_processes(&pub, totals);
+	publish_ourselves(&pub);
+	publish_exporter(&pub);
+	publish_methods(&pub);
+}

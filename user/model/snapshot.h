@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A snapshot: everything that was counted, as one plain value. Taken by user/bpf/collect.c, pure
+ * from here on. Times are monotonic ns.
+ */
+#ifndef SKYOBSERVE_MODEL_SNAPSHOT_H
+#define SKYOBSERVE_MODEL_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "layout.h"
+
+#define MAX_NAME_BYTES 256
+
+/* Who a process is. Read from /proc when it was taken in; @exe may be any bytes. */
+struct process_identity {
+	pid_t pid;
+	u64 start_ticks;	   /* /proc/PID/stat starttime: with pid, one incarnation */
+	u64 start_wall_ns;	   /* Unix time */
+	uid_t uid;
+	char comm[COMM_BYTES];	   /* now; follows renames */
+	char name[MAX_NAME_BYTES]; /* `process` label: --name, or comm when taken in */
+	char exe[4096];
+};
+
+/* The system call that a thread is in before it is observed, from /proc. */
+struct thread_call {
+	u32 tid;
+	struct seed_call call;
+};
+
+/* Duration histogram of one system call. */
+struct call_hist {
+	u32 nr;
+	struct hist hist;
+};
+
+struct error_count {
+	u16 kind; /* enum error_kind */
+	u16 id;
+	u32 code;
+	u64 n;
+};
+
+struct foreign_count {
+	u32 abi;
+	u32 nr;
+	u64 n;
+};
+
+/* /proc/PID/stat and statm at the time of the snapshot; the kernel's books by another way. */
+struct proc_books {
+	bool valid;
+	u64 read_ns;	 /* when */
+	u64 cpu_ticks;	 /* utime + stime */
+	u64 minflt;
+	u64 majflt;
+	u64 resident_bytes;
+	u64 nr_threads;
+};
+
+/*
+ * One observed process. Arrays are owned by the snapshot.
+ *
+ * The cells hold what was charged; what threads have spent since their last charge is in their
+ * records (kernel's counters minus @cell.charged). user/model/totals.h adds the two up.
+ */
+struct process_snap {
+	struct process_identity id;
+	u32 slot;
+	bool alive;
+	u64 begin_ns; /* observed since */
+	u64 end_ns;   /* when it was seen to have ended, 0 while alive */
+	u64 read_ns;  /* when the records of its threads were read */
+
+	u64 cells[NR_CELLS];
+	u64 calls[NR_CALL_SLOTS];
+	/* Entries by the threads' own counts, before and after @calls was read. */
+	u64 enters_before, enters_after;
+	/* CPU time that threads were charged while @cells was read: it may be missing, never double. */
+	u64 unsettled_ns;
+	struct hist off_cpu[NR_REASONS];
+	struct hist durable[NR_DURABLES];
+
+	struct call_hist *call_hists;
+	size_t nr_call_hists;
+	struct error_count *errors;
+	size_t nr_errors;
+	struct foreign_count *foreign;
+	size_t nr_foreign;
+	struct task_record *threads; /* those that the kernel still has */
+	size_t nr_threads;
+
+	struct proc_books books_begin, books_now;
+	struct task_counts ended_begin, ended_now; /* kernel's sums of released threads */
+};
+
+struct group_state {
+	bool up;
+	char reason[160]; /* how it is attached, or why not */
+};
+
+struct map_fill {
+	const char *name; /* constant */
+	u64 entries, max_entries;
+};
+
+struct program_stats {
+	char name[32];
+	u64 run_ns, runs;
+};
+
+/* The machine. */
+struct machine_snap {
+	u64 steal_ticks; /* of all CPUs, since boot */
+	u64 switches, chain_breaks;
+	u32 tick_hz; /* of /proc's ticks (USER_HZ) */
+	u32 online_cpus;
+};
+
+struct snapshot {
+	u64 begin_ns, end_ns; /* the edge: everything was read between the two */
+	u64 wall_minus_mono_ns;
+	u64 drops[NR_DROPS];
+	struct machine_snap machine;
+	struct group_state groups[NR_GROUPS];
+	struct map_fill *maps;
+	size_t nr_maps;
+	struct program_stats *programs;
+	size_t nr_programs;
+	bool bpf_stats_on;
+	struct process_snap *processes;
+	size_t nr_processes;
+};
+
+void snapshot_done(struct snapshot *snap);
+
+#endif /* SKYOBSERVE_MODEL_SNAPSHOT_H */

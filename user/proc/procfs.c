@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* Readers of /proc. */
+#include "user/proc/procfs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Read at most @n - 1 bytes; the text is NUL-terminated. Returns its length or a negative errno. */
+static ssize_t read_text(const char *path, char *ret_text, size_t n)
+{
+	size_t have = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	while (have < n - 1) {
+		ssize_t got = read(fd, ret_text + have, n - 1 - have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			int e = errno;
+
+			close(fd);
+			return -e;
+		}
+		if (!got)
+			break;
+		have += (size_t)got;
+	}
+	close(fd);
+	ret_text[have] = '\0';
+	return (ssize_t)have;
+}
+
+static ssize_t read_pid_text(const char *root, pid_t pid, const char *file, char *ret_text, size_t n)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%d/%s", root, (int)pid, file);
+	return read_text(path, ret_text, n);
+}
+
+/* Field @index of numbers separated by blanks, counted from 0. */
+static bool number_at(const char *text, u32 index, u64 *ret_value)
+{
+	char *end;
+
+	for (u32 i = 0;; i++) {
+		while (*text == ' ')
+			text++;
+		if (!*text)
+			return false;
+		if (i == index)
+			break;
+		while (*text && *text != ' ')
+			text++;
+	}
+	errno = 0;
+	*ret_value = strtoull(text, &end, 10);
+	return end != text && !errno;
+}
+
+bool procfs_parse_stat(const char *text, size_t n, struct proc_stat *ret_stat)
+{
+	const char *open = memchr(text, '(', n);
+	/* The name may hold anything, parentheses included: it ends at the last one. */
+	const char *close = NULL;
+	struct proc_stat s = { 0 };
+	u64 ppid, flags;
+	size_t len;
+
+	for (size_t i = n; i-- > 0 && !close;) {
+		if (text[i] == ')')
+			close = text + i;
+	}
+	if (!open || !close || close < open || (size_t)(close - text) + 4 > n || close[1] != ' ')
+		return false;
+	len = (size_t)(close - open - 1);
+	if (len >= sizeof(s.comm))
+		len = sizeof(s.comm) - 1;
+	memcpy(s.comm, open + 1, len);
+	s.state = close[2];
+	/* Field 4 of proc(5) is number 0 behind the state. */
+	if (!number_at(close + 3, 0, &ppid) || !number_at(close + 3, 5, &flags) ||
+	    !number_at(close + 3, 6, &s.minflt) || !number_at(close + 3, 8, &s.majflt) ||
+	    !number_at(close + 3, 10, &s.utime_ticks) || !number_at(close + 3, 11, &s.stime_ticks) ||
+	    !number_at(close + 3, 16, &s.num_threads) || !number_at(close + 3, 18, &s.start_ticks))
+		return false;
+	s.ppid = (pid_t)ppid;
+	s.flags = (u32)flags;
+	*ret_stat = s;
+	return true;
+}
+
+int procfs_stat(const char *root, pid_t pid, struct proc_stat *ret_stat)
+{
+	char text[1024];
+	ssize_t n = read_pid_text(root, pid, "stat", text, sizeof(text));
+
+	if (n < 0)
+		return n == -ESRCH ? -ENOENT : (int)n;
+	return procfs_parse_stat(text, (size_t)n, ret_stat) ? 0 : -EBADMSG;
+}
+
+static const char *status_field(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, name, len) && line[len] == ':')
+			return line + len + 1;
+	}
+	return NULL;
+}
+
+int procfs_status(const char *root, pid_t pid, struct proc_status *ret_status)
+{
+	char text[8192];
+	ssize_t n = read_pid_text(root, pid, "status", text, sizeof(text));
+	const char *tgid, *uid, *ns;
+	struct proc_status s = { 0 };
+
+	if (n < 0)
+		return n == -ESRCH ? -ENOENT : (int)n;
+	tgid = status_field(text, "Tgid");
+	uid = status_field(text, "Uid");
+	ns = status_field(text, "NSpid");
+	if (!tgid || !uid)
+		return -EBADMSG;
+	s.tgid = (pid_t)strtol(tgid, NULL, 10);
+	s.uid = (uid_t)strtoul(uid, NULL, 10);
+	for (; ns && *ns && *ns != '\n'; ns++)
+		s.nr_namespaces += isdigit((unsigned char)ns[0]) && !isdigit((unsigned char)ns[1]);
+	*ret_status = s;
+	return 0;
+}
+
+void procfs_exe(const char *root, pid_t pid, char *ret_path, size_t n)
+{
+	char path[256];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "%s/%d/exe", root, (int)pid);
+	len = readlink(path, ret_path, n - 1);
+	ret_path[len > 0 ? len : 0] = '\0';
+}
+
+void procfs_books(const char *root, pid_t pid, u64 now_ns, struct proc_books *ret_books)
+{
+	struct proc_stat stat;
+	char text[256];
+	u64 pages = 0;
+
+	*ret_books = (struct proc_books){ .read_ns = now_ns };
+	if (procfs_stat(root, pid, &stat))
+		return;
+	ret_books->cpu_ticks = stat.utime_ticks + stat.stime_ticks;
+	ret_books->minflt = stat.minflt;
+	ret_books->majflt = stat.majflt;
+	ret_books->nr_threads = stat.num_threads;
+	if (read_pid_text(root, pid, "statm", text, sizeof(text)) > 0 && number_at(text, 1, &pages))
+		ret_books->resident_bytes = pages * (u64)sysconf(_SC_PAGESIZE);
+	ret_books->valid = true;
+}
+
+/* "NR 0xARG1 …", "-1 …" (blocked outside a call), or "running". */
+static bool parse_thread_call(const char *text, struct seed_call *ret_call)
+{
+	unsigned long long first;
+	char *end;
+	long nr;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	nr = strtol(text, &end, 10);
+	if (end == text || nr < 0 || nr > 0x7fffffff)
+		return false;
+	first = strtoull(end, NULL, 16);
+	ret_call->nr = (s32)nr;
+	ret_call->fd = first < 0x7fffffff ? (s32)first : -1;
+	return true;
+}
+
+int procfs_thread_calls(const char *root, pid_t pid, struct thread_call **ret_calls, size_t *ret_n)
+{
+	struct thread_call *calls = NULL;
+	size_t n = 0, cap = 0;
+	struct dirent *d;
+	char path[256];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/%d/task", root, (int)pid);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		struct thread_call call = { .tid = (u32)strtoul(d->d_name, NULL, 10) };
+		char text[256], file[400];
+
+		if (!call.tid)
+			continue;
+		snprintf(file, sizeof(file), "%s/%u/syscall", path, call.tid);
+		if (read_text(file, text, sizeof(text)) <= 0 || !parse_thread_call(text, &call.call))
+			continue;
+		if (n == cap) {
+			struct thread_call *grown;
+
+			cap = cap ? 2 * cap : 16;
+			grown = realloc(calls, cap * sizeof(*grown));
+			if (!grown) {
+				free(calls);
+				closedir(dir);
+				return -ENOMEM;
+			}
+			calls = grown;
+		}
+		calls[n++] = call;
+	}
+	if (dir)
+		closedir(dir);
+	*ret_calls = calls;
+	*ret_n = n;
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+int procfs_find_comm(const char *root, const char *comm, pid_t **ret_pids, size_t *ret_n)
+{
+	pid_t *pids = NULL;
+	size_t n = 0, cap = 0;
+	struct dirent *d;
+	DIR *dir = opendir(root);
+
+	if (!dir)
+		return -errno;
+	while ((d = readdir(dir))) {
+		struct proc_stat stat;
+		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+
+		if (pid <= 0 || procfs_stat(root, pid, &stat) || strcmp(stat.comm, comm))
+			continue;
+		if (n == cap) {
+			pid_t *grown;
+
+			cap = cap ? 2 * cap : 16;
+			grown = realloc(pids, cap * sizeof(*grown));
+			if (!grown) {
+				free(pids);
+				closedir(dir);
+				return -ENOMEM;
+			}
+			pids = grown;
+		}
+		pids[n++] = pid;
+	}
+	closedir(dir);
+	if (n)
+		qsort(pids, n, sizeof(*pids), by_pid);
+	*ret_pids = pids;
+	*ret_n = n;
+	return 0;
+}
+
+void procfs_machine(const char *root, u64 *ret_steal_ticks, u64 *ret_boot_seconds)
+{
+	char path[256], *text, *line;
+	/* The interrupt line grows with the machine; cpu and btime must not be cut off. */
+	const size_t cap = 1 << 20;
+
+	*ret_steal_ticks = 0;
+	*ret_boot_seconds = 0;
+	text = malloc(cap);
+	if (!text)
+		return;
+	snprintf(path, sizeof(path), "%s/stat", root);
+	if (read_text(path, text, cap) > 0) {
+		if (!strncmp(text, "cpu ", 4))
+			(void)number_at(text + 4, 7, ret_steal_ticks);
+		line = strstr(text, "\nbtime ");
+		if (line)
+			(void)number_at(line + 7, 0, ret_boot_seconds);
+	}
+	free(text);
+}
+
+static u64 count_fds(const char *root)
+{
+	char path[256];
+	u64 n = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "%s/self/fd", root);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n > 3 ? n - 3 : 0; /* without ".", ".." and the directory itself */
+}
+
+void procfs_self(const char *root, struct proc_self *ret_self)
+{
+	struct proc_stat stat = { 0 };
+	struct rlimit limit;
+	char text[256];
+	u64 pages = 0, page = (u64)sysconf(_SC_PAGESIZE);
+
+	*ret_self = (struct proc_self){ .open_fds = count_fds(root), .max_virtual_bytes = ~0ULL };
+	if (!procfs_stat(root, getpid(), &stat)) {
+		ret_self->cpu_ticks = stat.utime_ticks + stat.stime_ticks;
+		ret_self->start_ticks = stat.start_ticks;
+	}
+	if (read_pid_text(root, getpid(), "statm", text, sizeof(text)) > 0) {
+		if (number_at(text, 0, &pages))
+			ret_self->virtual_bytes = pages * page;
+		if (number_at(text, 1, &pages))
+			ret_self->resident_bytes = pages * page;
+	}
+	if (!getrlimit(RLIMIT_NOFILE, &limit))
+		ret_self->max_fds = limit.rlim_cur;
+	if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY)
+		ret_self->max_virtual_bytes = limit.rlim_cur;
+}

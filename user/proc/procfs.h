@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Readers of /proc. A name or a line there may have been chosen by a stranger: every reader is
+ * bounded and takes what does not parse as missing.
+ *
+ * @root is "/proc", or a folder of ordinary files in tests.
+ */
+#ifndef SKYOBSERVE_PROC_PROCFS_H
+#define SKYOBSERVE_PROC_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "types.h"
+#include "user/base/err.h"
+#include "user/model/snapshot.h"
+
+/* The fields of /proc/PID/stat that are used (proc(5) numbers: 2, 3, 4, 9, 10, 12, 14, 15, 20, 22). */
+struct proc_stat {
+	char comm[64]; /* kernel threads have long names here */
+	char state;
+	pid_t ppid;
+	u32 flags;
+	u64 minflt, majflt;
+	u64 utime_ticks, stime_ticks;
+	u64 num_threads;
+	u64 start_ticks; /* since boot, USER_HZ */
+};
+
+/* Parse the text of a stat file. False if it is not one; *ret_stat is then untouched. */
+bool procfs_parse_stat(const char *text, size_t n, struct proc_stat *ret_stat);
+
+/* Returns 0, -ENOENT when there is no such process, -EBADMSG when its file makes no sense. */
+int procfs_stat(const char *root, pid_t pid, struct proc_stat *ret_stat);
+
+/* The fields Tgid, Uid (real) and NSpid (number of nested namespaces) of /proc/PID/status. */
+struct proc_status {
+	pid_t tgid;
+	uid_t uid;
+	u32 nr_namespaces;
+};
+int procfs_status(const char *root, pid_t pid, struct proc_status *ret_status);
+
+/* Where the executable is, as the process sees it ("… (deleted)" included); "" if unreadable. */
+void procfs_exe(const char *root, pid_t pid, char *ret_path, size_t n);
+
+/* Books of the kernel for a process: stat and statm. @ret_books->valid says whether it is there. */
+void procfs_books(const char *root, pid_t pid, u64 now_ns, struct proc_books *ret_books);
+
+/*
+ * The system call each thread is in. *ret_calls (to be freed) has *ret_n entries; threads that run
+ * or cannot be asked are left out. Returns 0 or -ENOMEM.
+ */
+int procfs_thread_calls(const char *root, pid_t pid, struct thread_call **ret_calls, size_t *ret_n);
+
+/* Process ids whose comm is @comm, ascending; *ret_pids is to be freed. Returns 0 or an errno. */
+int procfs_find_comm(const char *root, const char *comm, pid_t **ret_pids, size_t *ret_n);
+
+/* steal of all CPUs in ticks, boot time in Unix seconds; 0 what is missing. */
+void procfs_machine(const char *root, u64 *ret_steal_ticks, u64 *ret_boot_seconds);
+
+/* Standard metrics of the process that calls. Values that cannot be read are 0. */
+struct proc_self {
+	u64 cpu_ticks;
+	u64 open_fds, max_fds;
+	u64 virtual_bytes, max_virtual_bytes; /* max: ~0 for unlimited */
+	u64 resident_bytes;
+	u64 start_ticks;
+};
+void procfs_self(const char *root, struct proc_self *ret_self);
+
+#endif /* SKYOBSERVE_PROC_PROCFS_H */
