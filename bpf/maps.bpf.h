@@ -31,11 +31,15 @@
 		__uint(value_size, sizeof(u32));      \
 	} name SEC(".maps")
 
-/* Which process ids are targets: bit tgid & 63 of word tgid >> 6. The first thing every hook reads. */
+/* Which process ids are targets: bit tgid & 63 of word tgid >> 6. */
 MMAP_ARRAY(observed, u64);
 
-/* Threads of targets: slot by tid, cell by slot, slots that are free. */
+/*
+ * Threads of targets: slot by tid, cell by slot, slots that are free. thread_hints is a cache of
+ * thread_slots, 1 + slot at the low bits of the tid: it may be wrong, the cell tells.
+ */
 HASH(thread_slots, u32, u32);
+MMAP_ARRAY(thread_hints, u32);
 MMAP_ARRAY(threads, struct thread_cell);
 FREE_LIST(free_threads);
 

@@ -74,10 +74,9 @@ static __always_inline void syscall_begin(struct thread_cell *t, s32 nr, u8 abi,
 
 /*
  * The call in flight returned. True if its entry was seen, with its duration in *ret_ns; an exit
- * without an entry (child of clone, call older than the observation) is only counted.
+ * without an entry (child of clone, call older than the observation) has none.
  */
-static __always_inline bool syscall_end(struct thread_cell *t, struct account_cells *a, u64 now,
-					u64 *ret_ns)
+static __always_inline bool syscall_end(struct thread_cell *t, u64 now, u64 *ret_ns)
 {
 	bool seen = t->nr != NO_CALL && !(t->flags & THREAD_SEEDED_CALL);
 
@@ -90,8 +89,6 @@ static __always_inline bool syscall_end(struct thread_cell *t, struct account_ce
 	if (seen) {
 		t->exits++;
 		*ret_ns = now > t->enter_ns ? now - t->enter_ns : 0;
-	} else {
-		charge(a, CELL_EXITS_UNMATCHED, 1);
 	}
 	t->nr = NO_CALL;
 	t->flags &= ~THREAD_SEEDED_CALL;

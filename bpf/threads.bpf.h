@@ -13,11 +13,51 @@ static __always_inline bool is_observed(u32 tgid)
 	return bits && (*bits >> (tgid & 63)) & 1;
 }
 
+/*
+ * The cell of a thread, if the cache has it: two array reads, no hash. What every hook asks first,
+ * for all threads of the machine, so that a system call of a process that is not observed costs
+ * next to nothing.
+ */
+static __always_inline struct thread_cell *thread_cached(u32 tid, u32 tgid)
+{
+	u32 key = tid & (NR_THREAD_HINTS - 1);
+	u32 *hint = bpf_map_lookup_elem(&thread_hints, &key);
+	struct thread_cell *t;
+	u32 slot;
+
+	if (!hint || !*hint)
+		return NULL;
+	slot = *hint - 1;
+	t = bpf_map_lookup_elem(&threads, &slot);
+	/* The number may have been used again, here or by a process that is not a target. */
+	return t && t->tid == tid && t->tgid == tgid ? t : NULL;
+}
+
+static __always_inline void thread_cache(u32 tid, u32 slot)
+{
+	u32 key = tid & (NR_THREAD_HINTS - 1);
+	u32 *hint = bpf_map_lookup_elem(&thread_hints, &key);
+
+	if (hint)
+		*hint = slot + 1;
+}
+
 static __always_inline struct thread_cell *thread_find(u32 tid)
 {
 	u32 *slot = bpf_map_lookup_elem(&thread_slots, &tid);
+	struct thread_cell *t = slot ? bpf_map_lookup_elem(&threads, slot) : NULL;
 
-	return slot ? bpf_map_lookup_elem(&threads, slot) : NULL;
+	if (t)
+		thread_cache(tid, *slot);
+	return t;
+}
+
+/* The cell of any thread, or NULL if its process is not a target or the thread was not met yet. */
+static __always_inline struct thread_cell *thread_known(u32 tid, u32 tgid)
+{
+	struct thread_cell *t = thread_cached(tid, tgid);
+
+	return t || !is_observed(tgid) ? t : thread_find(tid);
 }
 
 /*
@@ -56,6 +96,7 @@ static __always_inline struct thread_cell *thread_add(u32 tid, u32 tgid, u64 now
 	t->charged = *counts;
 	t->tid = tid;
 	bpf_map_update_elem(&thread_slots, &tid, &slot, BPF_ANY);
+	thread_cache(tid, slot);
 	charge(account_cells(t), CELL_THREADS_BORN, 1);
 	return t;
 }
@@ -91,19 +132,23 @@ static __always_inline struct thread_cell *thread_meet(u32 tid, u32 tgid, u64 st
 	return t;
 }
 
-/* The cell of the thread that runs now. */
-static __always_inline struct thread_cell *thread_current(u64 pid_tgid, u64 now)
+/* The cell of the thread that runs now, or NULL if its process is not a target. */
+static __always_inline struct thread_cell *thread_current(void)
 {
-	struct thread_cell *t = thread_find((u32)pid_tgid);
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	u32 tid = pid_tgid, tgid = pid_tgid >> 32;
+	struct thread_cell *t = thread_cached(tid, tgid);
 	struct task_counts counts;
 	struct task_struct *task;
 
+	if (t || !is_observed(tgid))
+		return t;
+	t = thread_find(tid);
 	if (t)
 		return t;
 	task = (struct task_struct *)bpf_get_current_task();
 	compat_task_counts_probed(task, &counts);
-	return thread_meet((u32)pid_tgid, pid_tgid >> 32, BPF_CORE_READ(task, start_time), now,
-			   &counts);
+	return thread_meet(tid, tgid, BPF_CORE_READ(task, start_time), bpf_ktime_get_ns(), &counts);
 }
 
 /* Close the books of a thread and give its slot back. */

@@ -16,8 +16,10 @@
 /* Native system call numbers that have a cell of their own; the rest goes to the foreign map. */
 #define NR_CALL_SLOTS 512
 /* One bit per possible process id: PID_MAX_LIMIT of a 64-bit kernel is 2^22. */
-#define NR_PID_WORDS  (4194304 / 64)
-#define COMM_BYTES    16
+#define NR_PID_WORDS	(4194304 / 64)
+/* Direct-mapped cache of thread slots, by the low bits of the thread's number. */
+#define NR_THREAD_HINTS 65536
+#define COMM_BYTES	16
 
 enum call_wait {
 	WAIT_OTHER,

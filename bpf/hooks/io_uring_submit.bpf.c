@@ -38,21 +38,16 @@ static __always_inline int durable_of(u8 opcode, void *req)
 
 static __always_inline void on_submit(u64 key, u8 opcode, void *req)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), now;
+	struct thread_cell *t = thread_current();
 	struct uring_request request = {};
-	struct thread_cell *t;
 	int durable;
 
-	if (!is_observed(pid_tgid >> 32))
+	if (!t)
 		return;
 	durable = durable_of(opcode, req);
 	if (durable < 0)
 		return;
-	now = bpf_ktime_get_ns();
-	t = thread_current(pid_tgid, now);
-	if (!t)
-		return;
-	request.begin_ns = now;
+	request.begin_ns = bpf_ktime_get_ns();
 	request.process = t->process;
 	request.account = t->account;
 	request.durable = durable;

@@ -24,32 +24,27 @@ static __always_inline void check_chain(u32 prev_tid, u32 next_tid)
 	c->next_tid = next_tid;
 }
 
-static __always_inline void switch_out(struct task_struct *task, u32 tid, u32 tgid, u64 now,
+/* @t may be NULL: a thread of a target that was not met yet. */
+static __always_inline void switch_out(struct thread_cell *t, struct task_struct *task, u64 now,
 				       bool preempted, long state)
 {
+	bool runnable = preempted || !state;
 	struct task_counts counts;
 	struct account_cells *a;
-	struct thread_cell *t;
-	bool runnable = preempted || !state;
+	u8 reason = REASON_PREEMPTED;
 
 	compat_task_counts(task, &counts);
-	t = thread_meet(tid, tgid, KREAD(task, start_time), now, &counts);
+	if (!t)
+		t = thread_meet(KREAD(task, pid), KREAD(task, tgid), KREAD(task, start_time), now,
+				&counts);
 	if (!t)
 		return;
 	a = account_cells(t);
-	sched_switch_out(t, a, &counts, now, runnable,
-			 runnable ? REASON_PREEMPTED :
-				    block_reason(t, task, KREAD_BIT(task, in_iowait), state));
+	if (!runnable)
+		reason = block_reason(t, task, KREAD_BIT(task, in_iowait), state);
+	sched_switch_out(t, a, &counts, now, runnable, reason);
 	if (!preempted && state & COMPAT_TASK_DEAD)
 		thread_end(t, a, now);
-}
-
-static __always_inline void switch_in(struct task_struct *task, u32 tid, u64 now)
-{
-	struct thread_cell *t = thread_find(tid);
-
-	if (t)
-		sched_switch_in(t, account_cells(t), process_hists(t), now);
 }
 
 HOOK(sched_switch)
@@ -59,21 +54,22 @@ int sched_switch(void *ctx)
 	struct task_struct *prev = (struct task_struct *)ARG(ctx, 1);
 	struct task_struct *next = (struct task_struct *)ARG(ctx, 2);
 	u32 prev_tid = KREAD(prev, pid), next_tid = KREAD(next, pid);
-	u32 prev_tgid = KREAD(prev, tgid), next_tgid = KREAD(next, tgid);
-	bool out = is_observed(prev_tgid), in = is_observed(next_tgid);
+	struct thread_cell *out = thread_known(prev_tid, KREAD(prev, tgid));
+	struct thread_cell *in = thread_known(next_tid, KREAD(next, tgid));
+	bool out_observed = out || is_observed(KREAD(prev, tgid));
 	u64 now;
 	long state;
 
 	check_chain(prev_tid, next_tid);
-	if (!out && !in)
+	if (!out_observed && !in)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (out) {
+	if (out_observed) {
 		/* fa2c3254d7cf, 9c2136be0878 (5.18): the state is an argument, safe from wake-ups. */
 		state = cfg.switch_has_state ? (u32)ARG(ctx, 3) : compat_task_state(prev);
-		switch_out(prev, prev_tid, prev_tgid, now, preempted, state);
+		switch_out(out, prev, now, preempted, state);
 	}
 	if (in)
-		switch_in(next, next_tid, now);
+		sched_switch_in(in, account_cells(in), process_hists(in), now);
 	return 0;
 }

@@ -10,11 +10,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 static __always_inline void on_wakeup(struct task_struct *task)
 {
-	struct thread_cell *t;
+	struct thread_cell *t = thread_known(KREAD(task, pid), KREAD(task, tgid));
 
-	if (!is_observed(KREAD(task, tgid)))
-		return;
-	t = thread_find(KREAD(task, pid));
 	if (t)
 		sched_wake(t, account_cells(t), process_hists(t), bpf_ktime_get_ns());
 }

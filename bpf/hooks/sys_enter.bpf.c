@@ -77,17 +77,13 @@ static __always_inline void classify(struct thread_cell *t, struct pt_regs *regs
 
 static __always_inline void on_sys_enter(struct pt_regs *regs, u64 id)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid();
+	struct thread_cell *t = thread_current();
 	u64 now;
-	struct thread_cell *t;
 	u8 abi;
 
-	if (!is_observed(pid_tgid >> 32))
-		return;
-	now = bpf_ktime_get_ns();
-	t = thread_current(pid_tgid, now);
 	if (!t)
 		return;
+	now = bpf_ktime_get_ns();
 	abi = abi_of(id);
 	if (abi == ABI_X32)
 		id &= ~X32_BIT;

@@ -50,8 +50,7 @@ static __always_inline void observe_duration(u32 process, u32 nr, u64 ns)
 		drop(DROP_ROWS_FULL);
 }
 
-static __always_inline void end_durable(struct thread_cell *t, struct account_cells *a, u64 ns,
-					u32 code)
+static __always_inline void end_durable(struct thread_cell *t, u64 ns, u32 code)
 {
 	u64 call = t->call_durable - 1;
 	struct process_hists *h = process_hists(t);
@@ -63,27 +62,22 @@ static __always_inline void end_durable(struct thread_cell *t, struct account_ce
 	if (code)
 		count_error(t->process, ERROR_DURABLE, call, code);
 	else
-		charge_nth(a, CELL_FSYNCS, call, NR_DURABLES, 1);
+		charge_nth(account_cells(t), CELL_FSYNCS, call, NR_DURABLES, 1);
 }
 
 static __always_inline void on_sys_exit(long ret)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid();
-	struct account_cells *a;
-	struct thread_cell *t;
-	u64 now, ns = 0;
+	struct thread_cell *t = thread_current();
+	u64 ns = 0;
 	u32 code, nr;
 
-	if (!is_observed(pid_tgid >> 32))
-		return;
-	now = bpf_ktime_get_ns();
-	t = thread_current(pid_tgid, now);
 	if (!t)
 		return;
-	a = account_cells(t);
 	nr = t->nr;
-	if (!syscall_end(t, a, now, &ns))
+	if (!syscall_end(t, bpf_ktime_get_ns(), &ns)) {
+		charge(account_cells(t), CELL_EXITS_UNMATCHED, 1);
 		return;
+	}
 	if (t->abi != ABI_NATIVE || nr >= NR_CALL_SLOTS)
 		return;
 
@@ -92,11 +86,11 @@ static __always_inline void on_sys_exit(long ret)
 	if (code)
 		count_error(t->process, ERROR_SYSCALL, nr, code);
 	if (t->call_durable)
-		end_durable(t, a, ns, code);
+		end_durable(t, ns, code);
 	if (ret > 0 && t->call_io == CALL_IO_READ)
-		charge(a, CELL_READ_BYTES, ret);
+		charge(account_cells(t), CELL_READ_BYTES, ret);
 	else if (ret > 0 && t->call_io == CALL_IO_WRITE)
-		charge(a, CELL_WRITTEN_BYTES, ret);
+		charge(account_cells(t), CELL_WRITTEN_BYTES, ret);
 }
 
 HOOK(sys_exit)

@@ -15,7 +15,7 @@ static const char *const map_names[NR_SESSION_MAPS] = {
 
 /* Bounds of the maps in elements, by the words used in SESSION_MAPS. */
 struct map_sizes {
-	u32 pid_words, threads, processes, lane_accounts, lane_processes, rows, lane_rows;
+	u32 pid_words, hints, threads, processes, lane_accounts, lane_processes, rows, lane_rows;
 	u32 errors, lanes, cpus;
 };
 
@@ -23,6 +23,7 @@ static u32 map_max_entries(const struct bpf_session *s, enum session_map map)
 {
 	const struct map_sizes n = {
 		.pid_words = NR_PID_WORDS,
+		.hints = NR_THREAD_HINTS,
 		.threads = s->bounds.max_threads,
 		.processes = s->bounds.max_processes,
 		/* One account per process: its background. */

@@ -12,6 +12,7 @@
 #define SESSION_MAPS(MAP)                \
 	MAP(observed, pid_words)         \
 	MAP(thread_slots, threads)       \
+	MAP(thread_hints, hints)         \
 	MAP(threads, threads)            \
 	MAP(free_threads, threads)       \
 	MAP(process_slots, processes)    \

@@ -3,6 +3,7 @@
 #include "user/cmd/observer.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -97,9 +98,9 @@ static int identify(const struct observer *o, pid_t pid, struct process_identity
 	*ret_id = (struct process_identity){ .pid = pid, .uid = status.uid };
 	ret_id->start_ticks = stat.start_ticks;
 	ret_id->start_wall_ns = o->boot_wall_ns + stat.start_ticks * (NS_PER_SEC / o->tick_hz);
-	strncpy(ret_id->comm, stat.comm, sizeof(ret_id->comm) - 1);
-	strncpy(ret_id->name, o->config.name ? o->config.name : stat.comm,
-		sizeof(ret_id->name) - 1);
+	snprintf(ret_id->comm, sizeof(ret_id->comm), "%.*s", COMM_BYTES - 1, stat.comm);
+	snprintf(ret_id->name, sizeof(ret_id->name), "%s",
+		 o->config.name ? o->config.name : stat.comm);
 	procfs_exe(PROC_ROOT, pid, ret_id->exe, sizeof(ret_id->exe));
 	return 0;
 }
@@ -198,6 +199,11 @@ void observer_settle(struct observer *o)
 		bpf_session_forget(o->session, p->where.slot);
 		p->settled = true;
 	}
+}
+
+u64 observer_age_ns(const struct observer *o)
+{
+	return o->nr_processes ? monotonic_ns() - o->processes[0].where.begin_ns : 0;
 }
 
 const struct process_identity *observer_identity(const struct observer *o, size_t i)

@@ -52,6 +52,9 @@ void observer_ended(struct observer *o, size_t i);
 /* Stop observing the processes that ended. Their totals stay. */
 void observer_settle(struct observer *o);
 
+/* How long something has been observed: since the first process was taken in, 0 before. */
+u64 observer_age_ns(const struct observer *o);
+
 const struct process_identity *observer_identity(const struct observer *o, size_t i);
 const struct group_state *observer_groups(const struct observer *o);
 

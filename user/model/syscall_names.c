@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks system calls up in the generated table syscall_names.def. It knows no architecture but by its row. */
+/* Looks system calls up in the generated table syscall_names.def. */
 #include "user/model/syscall_names.h"
 
 #include <stddef.h>
@@ -25,7 +25,10 @@ static const char *const arm64_names[] = {
 #define ROW_OF_arm64(nr, name)
 };
 
-#define TABLE(names) { (names), sizeof(names) / sizeof((names)[0]) }
+#define TABLE(names)                                        \
+	{                                                   \
+		(names), sizeof(names) / sizeof((names)[0]) \
+	}
 
 static const struct {
 	const char *const *names;

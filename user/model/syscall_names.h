@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of system calls, for every supported architecture at once: a record names the one it is from. */
+/* Names of system calls, for every supported architecture at once: a record says which. */
 #ifndef SKYOBSERVE_MODEL_SYSCALL_NAMES_H
 #define SKYOBSERVE_MODEL_SYSCALL_NAMES_H
 

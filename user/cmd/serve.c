@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One thread, one epoll loop: the HTTP server's descriptor, signals, a timer, and one pidfd per
+ * target. Nothing else ever touches the observer, so there are no locks.
+ */
+#include "user/cmd/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "user/base/log.h"
+#include "user/cmd/live.h"
+#include "user/cmd/observer.h"
+#include "user/cmd/targets.h"
+#include "user/cmd/version.h"
+#include "user/http/server.h"
+#include "user/render/json.h"
+#include "user/render/prom.h"
+
+/* How long an ended process stays observed, for its last thread's last context switch. */
+#define SETTLE_MS 200
+
+struct serve {
+	const struct options *options;
+	struct observer *observer;
+	struct http_server *http;
+	struct live *live; /* NULL without a table */
+	int epoll_fd, signal_fd, timer_fd;
+	size_t watched;	    /* pidfds of the first so many processes are in epoll */
+	bool to_settle;
+	bool stop;
+	enum exit_status status;
+};
+
+/* What an epoll event is about; values from EVENT_PROCESS on are processes. */
+enum { EVENT_HTTP, EVENT_SIGNAL, EVENT_TIMER, EVENT_PROCESS };
+
+static int collect(void *ctx, enum http_body kind, struct buf *body)
+{
+	struct serve *s = ctx;
+	struct family_set set = { 0 };
+	struct err err = { { 0 } };
+	int r = observer_publish(s->observer, &set, &err);
+
+	if (r)
+		log_warn_once("a scrape failed: %s", err.text);
+	else if (kind == HTTP_BODY_SNAPSHOT)
+		r = json_render(&set, body);
+	else
+		r = prom_render(&set,
+				kind == HTTP_BODY_OPENMETRICS ? PROM_OPENMETRICS : PROM_TEXT, body);
+	family_set_done(&set);
+	return r;
+}
+
+static int open_http(struct serve *s, struct err *err)
+{
+	const struct options *o = s->options;
+	const struct http_config config = {
+		.addresses = o->listen.word,
+		.nr_addresses = o->listen.n,
+		.telemetry_path = o->telemetry_path,
+		.host_names = o->hosts.word,
+		.nr_host_names = o->hosts.n,
+		.max_requests = o->max_requests,
+		.title = "skyobserve " SKYOBSERVE_VERSION,
+	};
+
+	return http_server_open(&config, collect, s, &s->http, err);
+}
+
+static int watch(struct serve *s, int fd, u64 what)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = what };
+
+	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static void watch_targets(struct serve *s)
+{
+	for (; s->watched < observer_processes(s->observer); s->watched++) {
+		int fd = observer_pidfd(s->observer, s->watched);
+
+		if (fd >= 0)
+			(void)watch(s, fd, EVENT_PROCESS + s->watched); /* else seen by the timer */
+	}
+}
+
+static int open_loop(struct serve *s, struct err *err)
+{
+	struct itimerspec tick = { { 0, 0 }, { 0, 0 } };
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+
+	tick.it_interval.tv_sec = s->options->interval_seconds;
+	tick.it_value.tv_sec = 1; /* the first picture soon */
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (s->epoll_fd < 0 || s->signal_fd < 0 || s->timer_fd < 0 ||
+	    timerfd_settime(s->timer_fd, 0, &tick, NULL) ||
+	    watch(s, http_server_fd(s->http), EVENT_HTTP) ||
+	    watch(s, s->signal_fd, EVENT_SIGNAL) || watch(s, s->timer_fd, EVENT_TIMER))
+		return err_set(err, -errno, "cannot set up the event loop: %s", strerror(errno));
+	return 0;
+}
+
+static void on_signal(struct serve *s)
+{
+	struct signalfd_siginfo info;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			continue; /* nothing to read again; must not end a long observation */
+		s->stop = true;
+	}
+}
+
+static void on_timer(struct serve *s)
+{
+	u64 expirations;
+
+	if (read(s->timer_fd, &expirations, sizeof(expirations)) < 0)
+		return;
+	if (s->options->comms.n && targets_rescan(s->observer, s->options))
+		watch_targets(s);
+	if (s->live)
+		live_show(s->live, s->observer);
+}
+
+static void on_target_ended(struct serve *s, size_t i)
+{
+	const struct process_identity *id = observer_identity(s->observer, i);
+
+	if (!id)
+		return;
+	log_info("process %d (%s) has ended; its totals stay", (int)id->pid, id->comm);
+	observer_ended(s->observer, i);
+	s->to_settle = true;
+	if (s->options->exit_with_target && !observer_alive(s->observer)) {
+		s->stop = true;
+		s->status = EXIT_INVALID;
+	}
+}
+
+static int wait_ms(const struct serve *s)
+{
+	int ms = http_server_timeout_ms(s->http);
+
+	if (s->to_settle && (ms < 0 || ms > SETTLE_MS))
+		ms = SETTLE_MS;
+	return ms;
+}
+
+static void run_loop(struct serve *s)
+{
+	struct epoll_event events[16];
+
+	while (!s->stop) {
+		int n = epoll_wait(s->epoll_fd, events, 16, wait_ms(s));
+
+		if (s->to_settle && n == 0) {
+			observer_settle(s->observer);
+			s->to_settle = false;
+		}
+		for (int i = 0; i < n; i++) {
+			switch (events[i].data.u64) {
+			case EVENT_HTTP:
+				break;
+			case EVENT_SIGNAL:
+				on_signal(s);
+				break;
+			case EVENT_TIMER:
+				on_timer(s);
+				break;
+			default:
+				on_target_ended(s, events[i].data.u64 - EVENT_PROCESS);
+				break;
+			}
+		}
+		http_server_run(s->http);
+	}
+}
+
+static void say_addresses(const struct serve *s)
+{
+	for (size_t i = 0; i < http_server_nr_addresses(s->http); i++) {
+		struct buf url = { 0 };
+
+		http_server_url(s->http, i, &url);
+		log_info("metrics at %s", url.bytes ? url.bytes : "?");
+		buf_done(&url);
+	}
+}
+
+static void say_groups(const struct serve *s)
+{
+	static const char *const names[NR_GROUPS] = {
+#define GROUP(id, label, help) label,
+#include "groups.def"
+#undef GROUP
+	};
+	const struct group_state *groups = observer_groups(s->observer);
+
+	for (size_t i = 0; i < NR_GROUPS; i++) {
+		if (!groups[i].up)
+			log_warn("probe group %s is off: %s", names[i], groups[i].reason);
+	}
+}
+
+static enum exit_status set_up(struct serve *s, struct err *err)
+{
+	const struct options *o = s->options;
+	struct observer_config config = {
+		.bounds = bpf_bounds_default,
+		.force_raw_tp = o->raw_tracepoints,
+		.label_pid = o->label_pid,
+		.name = o->name,
+	};
+	enum exit_status status;
+
+	config.bounds.max_processes = o->max_processes;
+	config.bounds.max_threads = o->max_threads;
+	if (options_groups(o->groups, &config.groups, err))
+		return EXIT_USAGE;
+	status = targets_check(o, err);
+	if (status)
+		return status;
+	/* The address is taken first: it fails more often, and costs nothing to give back. */
+	if (open_http(s, err))
+		return EXIT_FAILED;
+	if (observer_open(&config, &s->observer, err))
+		return EXIT_MISSING;
+	status = targets_add(s->observer, o, err);
+	if (status)
+		return status;
+	if (open_loop(s, err))
+		return EXIT_MISSING;
+	watch_targets(s);
+	return EXIT_GOOD;
+}
+
+static int serve(const struct options *options, bool live)
+{
+	struct serve s = { .options = options, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1 };
+	struct err err = { { 0 } };
+
+	s.status = set_up(&s, &err);
+	if (s.status) {
+		log_error("%s", err.text);
+	} else {
+		say_groups(&s);
+		say_addresses(&s);
+		if (live)
+			s.live = live_new(s.http);
+		http_server_set_ready(s.http, true);
+		run_loop(&s);
+		live_free(s.live);
+		live_summary(s.observer);
+	}
+	http_server_free(s.http);
+	observer_free(s.observer);
+	if (s.epoll_fd >= 0)
+		close(s.epoll_fd);
+	if (s.signal_fd >= 0)
+		close(s.signal_fd);
+	if (s.timer_fd >= 0)
+		close(s.timer_fd);
+	return s.status;
+}
+
+int cmd_serve(const struct options *options)
+{
+	return serve(options, options->live);
+}
+
+int cmd_top(const struct options *options)
+{
+	return serve(options, true);
+}
