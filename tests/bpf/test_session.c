@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every BPF object loads on this kernel, in both variants, and counts a known workload exactly.
+ * Runs on the build machine and in the guests of tests/vm (kernels from 5.10 on); needs root.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/lib/check.h"
+#include "user/cmd/observer.h"
+#include "user/model/identities.h"
+#include "user/model/syscall_names.h"
+
+#define NR_GETPPID   1000
+#define NR_FSYNC     20
+#define NR_FDATASYNC 10
+#define NR_BAD_CLOSE 7
+#define NR_SLEEPS    5
+#define SLEEP_NS     (20 * NS_PER_MS)
+/* Guests on software emulation are slow. */
+#define DEADLINE_S   60
+
+/* A child that waits for `go`, does its work, says so, and waits for `end`. */
+struct load {
+	pid_t pid;
+	int go, done, end;
+};
+
+static void work(int fd)
+{
+	struct timespec nap = { 0, SLEEP_NS };
+
+	for (int i = 0; i < NR_GETPPID; i++)
+		(void)syscall(SYS_getppid);
+	for (int i = 0; i < NR_FSYNC; i++)
+		(void)fsync(fd);
+	for (int i = 0; i < NR_FDATASYNC; i++)
+		(void)fdatasync(fd);
+	for (int i = 0; i < NR_BAD_CLOSE; i++)
+		(void)close(-1);
+	for (int i = 0; i < NR_SLEEPS; i++)
+		(void)nanosleep(&nap, NULL);
+}
+
+static void load_start(struct load *load)
+{
+	int go[2], done[2], end[2];
+	char c;
+
+	if (pipe(go) || pipe(done) || pipe(end))
+		FAIL("pipe: %s", strerror(errno));
+	load->pid = fork();
+	if (load->pid < 0)
+		FAIL("fork: %s", strerror(errno));
+	if (!load->pid) {
+		char path[] = "/tmp/test_session.XXXXXX";
+		int fd = mkstemp(path);
+
+		unlink(path);
+		close(go[1]);
+		close(end[1]);
+		if (write(done[1], "r", 1) != 1 || read(go[0], &c, 1) != 1)
+			_exit(1);
+		work(fd);
+		if (write(done[1], "d", 1) != 1)
+			_exit(1);
+		(void)!read(end[0], &c, 1); /* until the parent closes it */
+		_exit(0);
+	}
+	close(go[0]);
+	close(done[1]);
+	close(end[0]);
+	load->go = go[1];
+	load->done = done[0];
+	load->end = end[1];
+	CHECK(read(load->done, &c, 1) == 1);
+}
+
+static void load_run(struct load *load)
+{
+	char c;
+
+	CHECK(write(load->go, "g", 1) == 1);
+	CHECK(read(load->done, &c, 1) == 1);
+}
+
+static void load_stop(struct load *load)
+{
+	close(load->go);
+	close(load->done);
+	close(load->end);
+	waitpid(load->pid, NULL, 0);
+}
+
+static u64 calls_of(const struct process_snap *p, const char *name)
+{
+	int nr = syscall_nr(SYSCALL_ARCH_NATIVE, name);
+
+	return nr >= 0 && nr < NR_CALL_SLOTS ? p->calls[nr] : 0;
+}
+
+static u64 errors_of(const struct process_snap *p, const char *name, u32 code)
+{
+	int nr = syscall_nr(SYSCALL_ARCH_NATIVE, name);
+
+	for (size_t i = 0; i < p->nr_errors; i++) {
+		if (p->errors[i].kind == ERROR_SYSCALL && p->errors[i].id == nr &&
+		    p->errors[i].code == code)
+			return p->errors[i].n;
+	}
+	return 0;
+}
+
+static u64 sleep_calls(const struct process_snap *p)
+{
+	return calls_of(p, "nanosleep") + calls_of(p, "clock_nanosleep");
+}
+
+static void open_or_fail(const struct observer_config *config, struct observer **ret_observer)
+{
+	struct err err = { { 0 } };
+
+	if (observer_open(config, ret_observer, &err))
+		FAIL("%s", err.text);
+}
+
+static void snapshot_or_fail(struct observer *o, struct snapshot *ret_snap,
+			     struct process_totals **ret_totals)
+{
+	struct err err = { { 0 } };
+
+	if (observer_snapshot(o, ret_snap, ret_totals, &err))
+		FAIL("%s", err.text);
+}
+
+static void check_counts(const struct snapshot *snap, const struct process_totals *t)
+{
+	const struct process_snap *p = &snap->processes[0];
+
+	CHECK_EQ_U64(calls_of(p, "getppid"), NR_GETPPID);
+	CHECK_EQ_U64(calls_of(p, "fsync"), NR_FSYNC);
+	CHECK_EQ_U64(calls_of(p, "fdatasync"), NR_FDATASYNC);
+	CHECK_EQ_U64(calls_of(p, "close"), NR_BAD_CLOSE);
+	CHECK_EQ_U64(errors_of(p, "close", EBADF), NR_BAD_CLOSE);
+	CHECK_EQ_U64(sleep_calls(p), NR_SLEEPS);
+	CHECK_EQ_U64(t->cells[CELL_FSYNCS + DURABLE_FSYNC], NR_FSYNC);
+	CHECK_EQ_U64(t->cells[CELL_FSYNCS + DURABLE_FDATASYNC], NR_FDATASYNC);
+	CHECK(t->cells[CELL_OFF_CPU + REASON_SLEEP] >= NR_SLEEPS * SLEEP_NS);
+	CHECK(t->cells[CELL_CPU + MODE_SYSTEM] > 0);
+	/* The read of `go` began before it was observed: neither the call nor its byte counts. */
+	CHECK_EQ_U64(t->cells[CELL_READ_BYTES], 0);
+	CHECK_EQ_U64(t->cells[CELL_WRITTEN_BYTES], 1);
+}
+
+static void check_books(const struct snapshot *snap, const struct process_totals *t)
+{
+	static const enum identity_id exact[] = { IDENTITY_MODES, IDENTITY_IN_FLIGHT,
+						  IDENTITY_SYSCALLS };
+	struct identity ids[NR_IDENTITIES];
+
+	identities_of(snap, &snap->processes[0], t, ids);
+	for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++) {
+		const struct identity *id = &ids[exact[i]];
+
+		CHECK(id->checked);
+		if (!identity_holds(id))
+			FAIL("identity %s: residual %lld of %llu", identity_names[exact[i]],
+			     id->residual, id->total);
+	}
+	for (size_t i = 0; i < NR_DROPS; i++)
+		CHECK_EQ_U64(snap->drops[i], 0);
+}
+
+static void observe_load(bool force_raw_tp)
+{
+	struct observer_config config = { .bounds = bpf_bounds_default,
+					  .groups = (1u << NR_GROUPS) - 1,
+					  .force_raw_tp = force_raw_tp };
+	struct process_totals *totals;
+	struct err err = { { 0 } };
+	struct snapshot snap;
+	struct observer *o;
+	struct load load;
+
+	alarm(DEADLINE_S);
+	load_start(&load);
+	open_or_fail(&config, &o);
+	for (u32 g = 0; g < NR_GROUPS; g++) {
+		if (!observer_groups(o)[g].up)
+			FAIL("group %u is down: %s", g, observer_groups(o)[g].reason);
+	}
+	if (observer_add(o, load.pid, &err))
+		FAIL("%s", err.text);
+	load_run(&load);
+	snapshot_or_fail(o, &snap, &totals);
+	check_counts(&snap, &totals[0]);
+	check_books(&snap, &totals[0]);
+	CHECK(snap.processes[0].alive);
+	snapshot_done(&snap);
+	free(totals);
+	observer_free(o);
+	load_stop(&load);
+	alarm(0);
+}
+
+TEST(typed_tracepoints_count_a_known_workload)
+{
+	observe_load(false);
+}
+
+TEST(raw_tracepoints_count_a_known_workload)
+{
+	observe_load(true);
+}
+
+/* The last context switch of a process comes after its parent was told that it ended. */
+TEST(totals_of_an_ended_process_stay)
+{
+	struct observer_config config = { .bounds = bpf_bounds_default,
+					  .groups = (1u << NR_GROUPS) - 1 };
+	struct process_totals *totals;
+	struct err err = { { 0 } };
+	struct snapshot snap;
+	struct observer *o;
+	struct load load;
+
+	alarm(DEADLINE_S);
+	load_start(&load);
+	open_or_fail(&config, &o);
+	if (observer_add(o, load.pid, &err))
+		FAIL("%s", err.text);
+	load_run(&load);
+	load_stop(&load);
+	observer_ended(o, 0);
+	for (bool gone = false; !gone;) { /* the deadline is the alarm */
+		snapshot_or_fail(o, &snap, &totals);
+		gone = totals[0].cells[CELL_THREADS_ENDED] == 1;
+		if (!gone) {
+			snapshot_done(&snap);
+			free(totals);
+			sched_yield();
+		}
+	}
+	observer_settle(o);
+	CHECK_EQ_U64(calls_of(&snap.processes[0], "getppid"), NR_GETPPID);
+	CHECK_EQ_U64(calls_of(&snap.processes[0], "exit_group"), 1);
+	CHECK_EQ_U64(totals[0].cells[CELL_NEVER_RETURNED], 1);
+	CHECK(!snap.processes[0].alive);
+	check_books(&snap, &totals[0]);
+	snapshot_done(&snap);
+	free(totals);
+	observer_free(o);
+	alarm(0);
+}
+
+TEST(groups_that_are_not_wanted_are_absent)
+{
+	struct observer_config config = { .bounds = bpf_bounds_default,
+					  .groups = 1u << GROUP_SCHED };
+	struct observer *o;
+
+	open_or_fail(&config, &o);
+	CHECK(observer_groups(o)[GROUP_PROCESS].up);
+	CHECK(observer_groups(o)[GROUP_SCHED].up);
+	CHECK(!observer_groups(o)[GROUP_SYSCALLS].up);
+	CHECK(!observer_groups(o)[GROUP_FSYNC].up);
+	observer_free(o);
+}
