@@ -63,14 +63,16 @@ static __always_inline void on_any_submit(void *ctx)
 {
 	struct io_kiocb *req = NULL;
 
+	/* The barriers keep each load at its constant place: one from ctx + x is refused. */
 	if (cfg.uring_submit_form == URING_SUBMIT_CTX_OP) {
 		on_submit(ARG(ctx, 2), ARG(ctx, 1), NULL);
-		return;
-	}
-	if (cfg.uring_submit_form == URING_SUBMIT_REQ)
+	} else if (cfg.uring_submit_form == URING_SUBMIT_REQ) {
 		req = (struct io_kiocb *)ARG(ctx, 0);
-	else if (cfg.uring_submit_form == URING_SUBMIT_CTX_REQ)
+		barrier_var(req);
+	} else if (cfg.uring_submit_form == URING_SUBMIT_CTX_REQ) {
 		req = (struct io_kiocb *)ARG(ctx, 1);
+		barrier_var(req);
+	}
 	if (req)
 		on_submit((u64)req, BPF_CORE_READ(req, opcode), req);
 }
