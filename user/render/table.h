@@ -14,7 +14,8 @@
 struct table_input {
 	const struct family_set *prev; /* start of the interval; NULL: counters began at 0 */
 	const struct family_set *now;  /* its end */
-	u64 interval_ns;	       /* length of the interval; 0 shows totals instead of rates */
+	u64 interval_ns;	       /* its length, above 0 */
+	bool totals;		       /* what happened in the interval, not how often per second */
 	const char *address;  /* where to scrape ("http://127.0.0.1:19435/metrics"), or NULL */
 	size_t max_syscalls;  /* rows of system calls per process; 0: 12 */
 	size_t max_processes; /* processes shown; 0: 4. The rest is said to be left out */
@@ -26,9 +27,9 @@ struct table_input {
  * moving the cursor or clearing anything: the caller does that. Bytes of strangers (names of
  * processes) reach the terminal only as printable ASCII; anything else is a '?'.
  *
- * What was not measured is left out of the numbers and named in the line "not measured".
+ * What was not measured is left out of the numbers and named under "not measured".
  *
- * Returns 0; -ENOMEM if a set is incomplete or memory ran out.
+ * Returns 0; -ENOMEM if a set is incomplete or memory ran out; -EINVAL without an interval.
  */
 int table_render(const struct table_input *in, struct buf *buf);
 
