@@ -52,6 +52,18 @@ static __always_inline long compat_task_state(struct task_struct *task)
 	return BPF_CORE_READ(old, state);
 }
 
+/* It became a byte in 7.x. One byte is right for both: it is 0 or 1, and we are little-endian. */
+struct task_struct___byte {
+	u8 on_cpu;
+} __attribute__((preserve_access_index));
+
+static __always_inline u8 compat_task_on_cpu(struct task_struct *task)
+{
+	struct task_struct___byte *byte = (void *)task;
+
+	return BPF_CORE_READ(byte, on_cpu);
+}
+
 /* TS_COMPAT (x86): the system call came in through the 32-bit table. TIF_32BIT (arm64). */
 static __always_inline u32 compat_thread_bits(struct task_struct *task, bool typed)
 {

@@ -79,7 +79,7 @@ int iter_task(struct bpf_iter__task *ctx)
 	rec.now_ns = bpf_ktime_get_ns();
 	rec.start_ns = task->start_time;
 	rec.leader = rec.tid == rec.tgid;
-	rec.on_cpu = task->on_cpu;
+	rec.on_cpu = compat_task_on_cpu(task);
 	compat_task_counts_probed(task, &rec.counts);
 	if (rec.leader) {
 		ended_counts(task, &rec.ended);
