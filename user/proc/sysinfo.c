@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* Readers of the machine's settings. Knows only files. */
+#include "user/proc/sysinfo.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* PROC_PID_INIT_INO (include/linux/proc_ns.h): inode of the first PID namespace, since 3.8. */
+#define INITIAL_PID_NAMESPACE "pid:[4026531836]"
+/* The whole range of user ids: what the first user namespace maps to itself. */
+#define ALL_IDS 4294967295ULL
+
+/* Read at most @n - 1 bytes; the text is NUL-terminated. Returns its length or a negative errno. */
+static ssize_t read_text(const char *root, const char *path, char *ret_text, size_t n)
+{
+	char name[4096];
+	size_t have = 0;
+	int fd;
+
+	if (snprintf(name, sizeof(name), "%s/%s", root, path) >= (int)sizeof(name))
+		return -ENAMETOOLONG;
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	while (have < n - 1) {
+		ssize_t got = read(fd, ret_text + have, n - 1 - have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			int e = errno;
+
+			close(fd);
+			return -e;
+		}
+		if (!got)
+			break;
+		have += (size_t)got;
+	}
+	close(fd);
+	ret_text[have] = '\0';
+	return (ssize_t)have;
+}
+
+int sysinfo_word(const char *root, const char *path, char *ret_word, size_t n)
+{
+	char text[256];
+	ssize_t have = read_text(root, path, text, sizeof(text));
+	size_t begin, len;
+
+	if (have < 0)
+		return (int)have;
+	begin = strspn(text, " \t\n");
+	len = strcspn(text + begin, " \t\n");
+	if (!len)
+		return -ENODATA;
+	snprintf(ret_word, n, "%.*s", (int)len, text + begin);
+	return 0;
+}
+
+int sysinfo_number(const char *root, const char *path, s64 *ret_number)
+{
+	char word[32], *end;
+	s64 number;
+	int r = sysinfo_word(root, path, word, sizeof(word));
+
+	if (r)
+		return r;
+	errno = 0;
+	number = strtoll(word, &end, 10);
+	if (*end || errno)
+		return -EBADMSG;
+	*ret_number = number;
+	return 0;
+}
+
+enum sysinfo_lockdown sysinfo_lockdown(const char *root)
+{
+	static const struct {
+		const char *chosen;
+		enum sysinfo_lockdown mode;
+	} modes[] = {
+		{ "[none]", LOCKDOWN_NONE },
+		{ "[integrity]", LOCKDOWN_INTEGRITY },
+		{ "[confidentiality]", LOCKDOWN_CONFIDENTIALITY },
+	};
+	char text[256];
+
+	if (read_text(root, "sys/kernel/security/lockdown", text, sizeof(text)) < 0)
+		return LOCKDOWN_ABSENT;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		if (strstr(text, modes[i].chosen))
+			return modes[i].mode;
+	}
+	return LOCKDOWN_UNKNOWN;
+}
+
+/* The value of a line "NAME:\tVALUE", or NULL. */
+static const char *field(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, name, len) && line[len] == ':')
+			return line + len + 1;
+	}
+	return NULL;
+}
+
+static bool in_user_namespace(const char *root)
+{
+	unsigned long long first = 0, outside = 0, count = 0;
+	char text[256];
+
+	if (read_text(root, "proc/self/uid_map", text, sizeof(text)) < 0)
+		return false; /* a kernel without user namespaces */
+	if (sscanf(text, "%llu %llu %llu", &first, &outside, &count) != 3)
+		return true; /* a new namespace maps nothing yet */
+	return first || outside || count != ALL_IDS;
+}
+
+static bool in_pid_namespace(const char *root)
+{
+	char name[4096], to[64];
+	ssize_t n;
+
+	if (snprintf(name, sizeof(name), "%s/proc/self/ns/pid", root) >= (int)sizeof(name))
+		return false;
+	n = readlink(name, to, sizeof(to) - 1);
+	if (n < 0)
+		return false; /* a kernel without PID namespaces */
+	to[n] = '\0';
+	return strcmp(to, INITIAL_PID_NAMESPACE) != 0;
+}
+
+void sysinfo_privilege(const char *root, struct sysinfo_privilege *ret_privilege)
+{
+	struct sysinfo_privilege p = { 0 };
+	const char *caps, *seccomp;
+	char text[8192];
+
+	if (read_text(root, "proc/self/status", text, sizeof(text)) > 0) {
+		caps = field(text, "CapEff");
+		seccomp = field(text, "Seccomp");
+		p.valid = caps != NULL;
+		p.capabilities = caps ? strtoull(caps, NULL, 16) : 0;
+		p.seccomp = seccomp && strtoul(seccomp, NULL, 10) != 0;
+	}
+	p.user_namespace = in_user_namespace(root);
+	p.pid_namespace = in_pid_namespace(root);
+	*ret_privilege = p;
+}
+
+bool sysinfo_capable(const struct sysinfo_privilege *privilege, u32 number)
+{
+	return number < 64 && privilege->capabilities >> number & 1;
+}
+
+/* One line of proc/self/mounts: source, mount point, type, options. Blanks in names are \040. */
+static bool mount_matches(const char *line, const char *type, char *ret_where, size_t n)
+{
+	size_t source = strcspn(line, " \n"), where, kind;
+	const char *at = line + source;
+
+	if (*at != ' ')
+		return false;
+	where = strcspn(++at, " \n");
+	if (at[where] != ' ')
+		return false;
+	kind = strcspn(at + where + 1, " \n");
+	if (strlen(type) != kind || strncmp(at + where + 1, type, kind))
+		return false;
+	snprintf(ret_where, n, "%.*s", (int)where, at);
+	return true;
+}
+
+int sysinfo_mount(const char *root, const char *type, char *ret_where, size_t n)
+{
+	const size_t cap = 256 * 1024;
+	char *text = malloc(cap);
+	int r = -ENOENT;
+
+	if (!text)
+		return -ENOMEM;
+	if (read_text(root, "proc/self/mounts", text, cap) > 0) {
+		for (const char *line = text; line && r; line = strchr(line, '\n')) {
+			line += *line == '\n';
+			if (mount_matches(line, type, ret_where, n))
+				r = 0;
+		}
+	}
+	free(text);
+	return r;
+}
+
+int sysinfo_schedstat(const char *root, struct sysinfo_schedstat *ret_schedstat)
+{
+	unsigned long long run, wait, runs;
+	char text[256];
+	ssize_t n = read_text(root, "proc/self/schedstat", text, sizeof(text));
+
+	if (n < 0)
+		return (int)n;
+	if (sscanf(text, "%llu %llu %llu", &run, &wait, &runs) != 3)
+		return -EBADMSG;
+	*ret_schedstat = (struct sysinfo_schedstat){ run, wait, runs };
+	return 0;
+}
+
+bool sysinfo_hypervisor(const char *root)
+{
+	char text[16384]; /* the first processor is enough */
+	char *flags, *end;
+
+	if (read_text(root, "proc/cpuinfo", text, sizeof(text)) <= 0)
+		return false;
+	flags = strstr(text, "\nflags");
+	if (!flags)
+		return false;
+	end = strchr(flags + 1, '\n');
+	if (end)
+		*end = '\0';
+	for (flags = strstr(flags, " hypervisor"); flags;
+	     flags = strstr(flags + 1, " hypervisor")) {
+		if (!isgraph((unsigned char)flags[strlen(" hypervisor")]))
+			return true;
+	}
+	return false;
+}
