@@ -48,24 +48,29 @@ static ssize_t read_pid_text(const char *root, pid_t pid, const char *file, char
 	return read_text(path, ret_text, n);
 }
 
-/* Field @index of numbers separated by blanks, counted from 0. */
+/* Field @index of one line of numbers separated by blanks, counted from 0. */
 static bool number_at(const char *text, u32 index, u64 *ret_value)
 {
-	char *end;
+	u64 value;
 
 	for (u32 i = 0;; i++) {
 		while (*text == ' ')
 			text++;
-		if (!*text)
+		if (!*text || *text == '\n')
 			return false;
 		if (i == index)
 			break;
-		while (*text && *text != ' ')
+		while (*text && *text != ' ' && *text != '\n')
 			text++;
 	}
+	if (!isdigit((unsigned char)*text)) /* strtoull would take a sign */
+		return false;
 	errno = 0;
-	*ret_value = strtoull(text, &end, 10);
-	return end != text && !errno;
+	value = strtoull(text, NULL, 10);
+	if (errno)
+		return false;
+	*ret_value = value;
+	return true;
 }
 
 bool procfs_parse_stat(const char *text, size_t n, struct proc_stat *ret_stat)
