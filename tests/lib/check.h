@@ -14,8 +14,8 @@
  * case failed. Arguments are names (or beginnings, with a '*' at the end) of the cases to run.
  *
  * Every macro evaluates its arguments once. A check may stand in any function that a case calls,
- *but only in the thread that runs the case: it leaves by longjmp, so what the case had allocated is
- * then not freed. It is a header with code in it because each test is one file and one program.
+ * but only in the thread that runs the case: it leaves by longjmp, so what the case had allocated
+ * is then not freed. It is a header with code in it because each test is one file and one program.
  */
 #ifndef SKYOBSERVE_TESTS_CHECK_H
 #define SKYOBSERVE_TESTS_CHECK_H
