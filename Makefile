@@ -42,7 +42,7 @@ AS_BUILDER := runuser -u '$(SUDO_BUILDER)' -- env -u SUDO_UID HOME='$(shell gete
 endif
 # Each use is its own make, so that what `deps` just installed is seen.
 BUILD_MAKE = +$(Q)$(AS_BUILDER) $(MAKE)
-JOBS := -j$(shell nproc)
+JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # --- Tools and flags --------------------------------------------------------------------------------
 
@@ -66,7 +66,8 @@ PACKAGES := libbpf libelf libdw libmicrohttpd zlib
 WORKLOAD_PACKAGES := liburing
 
 INCLUDES := -Iinclude -I.
-WARNINGS := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+WERROR := -Werror
+WARNINGS := -Wall -Wextra $(WERROR) -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 # Evaluated once, at the first use: a bare machine has no pkg-config before `make deps`.
 once = $(eval $(1) := $(2))$($(1))
 PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(shell $(PKG_CONFIG) --cflags $(PACKAGES)))
@@ -118,7 +119,8 @@ WORKLOADS_C := $(patsubst %.c,build/%,$(wildcard tests/workloads/*.c))
 WORKLOADS_GO := $(patsubst tests/workloads/%/go.mod,build/tests/workloads/%,$(wildcard tests/workloads/*/go.mod))
 WORKLOADS := $(WORKLOADS_C) $(WORKLOADS_GO)
 
-C_FILES = $(sort $(shell find user include bpf tests -name '*.[ch]' -not -name '*.gen.h' 2>/dev/null))
+C_FILES = $(sort $(shell find user include bpf tests -name '*.[ch]' 2>/dev/null))
+TEST_C_SRCS := $(filter-out %.bpf.c,$(sort $(shell find tests -name '*.c' -not -path 'tests/workloads/*' 2>/dev/null)))
 
 # --- The program ------------------------------------------------------------------------------------
 
@@ -150,7 +152,7 @@ $(B)/%.o: %.c $(B)/flags.stamp
 $(LIB): $(LIB_OBJS) $(B)/objects.stamp
 	$(say) AR $@
 	$(Q)rm -f $@
-	$(Q)ar rcs $@ $(LIB_OBJS)
+	$(Q)ar qcs $@ $(LIB_OBJS)
 
 $(B)/skyobserve: $(MAIN_OBJ) $(LIB) $(B)/flags.stamp
 	$(say) LD $@
@@ -220,20 +222,21 @@ $(B)/gen/bpf_objects.o: $(GEN)/bpf_objects.c $(B)/flags.stamp
 
 # --- Test programs and workloads --------------------------------------------------------------------
 
+bpf: $(BPF_OBJS)
 tests-user: $(TESTS_USER)
 tests-build: $(TESTS_USER) $(TESTS_ROOT) $(TEST_BPF_OBJS) $(WORKLOADS)
 workloads: $(WORKLOADS)
+workloads-sample: $(WORKLOADS_GO)
 benches: $(BENCHES) $(TEST_BPF_OBJS) $(WORKLOADS)
 fuzzers: $(FUZZERS)
 
 # The decisions of BPF are compiled for the host there.
-$(B)/tests/sim/%.o: C_FLAGS += -Ibpf
-# Test cases are found by name, not by prototype.
-$(B)/tests/%.o: C_FLAGS += -Itests
+$(B)/tests/sim/%.o: INCLUDES += -Ibpf
+$(FUZZERS): LD_FLAGS += -fsanitize=fuzzer
 
 $(TESTS_USER) $(TESTS_ROOT) $(BENCHES) $(FUZZERS): %: %.o $(TEST_LIB_OBJS) $(LIB)
 	$(say) LD $@
-	$(Q)$(CC) $(LD_FLAGS) $(TEST_LIB_OBJS:%=) $< $(TEST_LIB_OBJS) $(LIB) $(PACKAGE_LIBS) -lm -lpthread -o $@
+	$(Q)$(CC) $(LD_FLAGS) $< $(TEST_LIB_OBJS) $(LIB) $(PACKAGE_LIBS) -lm -lpthread -o $@
 
 # One file, one program, with nothing of ours in it; never a variant, so not below $(B).
 $(WORKLOADS_C): build/tests/workloads/%: tests/workloads/%.c $(B)/flags.stamp
@@ -249,18 +252,169 @@ $(WORKLOADS_GO): build/tests/workloads/%: $$(wildcard tests/workloads/%/*.go tes
 	$(Q)cd tests/workloads/$* && GOENV=off GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local CGO_ENABLED=0 \
 		GOCACHE=$(CURDIR)/build/gocache GOPATH=$(CURDIR)/build/gopath $(GO) build -o $(CURDIR)/$@ .
 
+# --- Checks, by the builder -------------------------------------------------------------------------
+
+CHECKS := format-check lint cppcheck tidy compilers sanitize
+
+# All of them, then what failed: one run tells everything.
+check:
+	+@failed=; for step in $(CHECKS); do \
+		begin=$$(date +%s); echo "== $$step"; \
+		$(MAKE) $(JOBS) $$step || failed="$$failed $$step"; \
+		echo "-- $$step: $$(($$(date +%s) - begin)) s"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "check FAILED:$$failed"; exit 1; fi; echo "check passed"
+
+format:
+	$(Q)clang-format -i $(C_FILES)
+format-check:
+	$(Q)clang-format --dry-run -Werror $(C_FILES)
+
+lint:
+	$(Q)CC='$(CC)' CLANG='$(CLANG)' $(PYTHON) tests/lint/lint.py
+	$(Q)$(PYTHON) tests/lint/test_lint.py
+
+cppcheck:
+	@mkdir -p build/cppcheck
+	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,performance,portability --inline-suppr --std=c11 \
+		--suppressions-list=tests/lint/cppcheck.txt --cppcheck-build-dir=build/cppcheck $(JOBS) \
+		$(INCLUDES) $(USER_SRCS) $(TEST_C_SRCS)
+
+# One stamp per file. The object stands for the headers that it was made from.
+tidy: $(USER_SRCS:%.c=$(B)/tidy/%.ok)
+$(B)/tidy/%.ok: %.c $(B)/%.o .clang-tidy
+	$(say) TIDY $<
+	@mkdir -p $(@D)
+	$(Q)clang-tidy --quiet $< -- -std=gnu11 $(INCLUDES) $(PACKAGE_CFLAGS) 2>$@.log || { cat $@.log; exit 1; }
+	@touch $@
+
+# Both compilers refuse every warning, in the program and its tests; and the BPF programs compile for the
+# other architecture too.
+compilers:
+	$(BUILD_MAKE) $(JOBS) all tests-user tests-build
+	$(BUILD_MAKE) $(JOBS) B=build/clang CC='$(CLANG)' all tests-user
+	$(BUILD_MAKE) $(JOBS) MACHINE=x86_64 BPF_DIR=build/bpf-x86_64 bpf
+	$(BUILD_MAKE) $(JOBS) MACHINE=arm64 BPF_DIR=build/bpf-arm64 bpf
+
+# The sanitizers change what the optimizer sees, and with it the compiler's guesses: no -Werror.
+SANITIZE := B=build/san HARDENING= WERROR= CFLAGS_EXTRA='-O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all'
+sanitize:
+	$(BUILD_MAKE) $(JOBS) $(SANITIZE) CC=gcc all tests-user
+	$(Q)$(PYTHON) tests/run.py --build build/san $(TEST_STAGES_USER)
+
+FUZZ := B=build/fuzz HARDENING= WERROR= CC='$(CLANG)' CFLAGS_EXTRA='-O1 -fno-omit-frame-pointer -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all'
+fuzz:
+	$(BUILD_MAKE) $(JOBS) $(FUZZ) fuzzers
+	@[ -n '$(FUZZERS)' ] || echo 'no fuzz targets'
+	$(Q)failed=; for program in $(FUZZERS:$(B)/%=build/fuzz/%); do \
+		name=$${program##*/fuzz_}; new=build/fuzz/corpus/$$name; mkdir -p $$new build/fuzz/crashes; \
+		seeds=tests/fuzz/corpus/$$name; [ -d $$seeds ] || seeds=; \
+		echo "== fuzz $$name: $(FUZZ_SECONDS) s"; \
+		$$program -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+			-artifact_prefix=build/fuzz/crashes/$$name- $$new $$seeds >build/fuzz/$$name.log 2>&1 \
+			|| { failed="$$failed $$name"; tail -n 60 build/fuzz/$$name.log; }; \
+		grep -E 'stat::(number_of_executed_units|average_exec_per_sec)|cov:' build/fuzz/$$name.log | tail -n 3; \
+	done; \
+	if [ -n "$$failed" ]; then echo "fuzz FAILED:$$failed (inputs in build/fuzz/crashes)"; exit 1; fi
+
 .SECONDARY:
 FORCE:
-.PHONY: FORCE all tests-user tests-build workloads benches fuzzers
+.PHONY: FORCE all bpf tests-user tests-build workloads workloads-sample benches fuzzers check $(CHECKS) format fuzz
 
--include $(shell find $(B) $(BPF_DIR) build/tests -name '*.d' -not -path 'build/vm/*' 2>/dev/null)
+-include $(shell find $(B) $(BPF_DIR) build/tests -name '*.d' 2>/dev/null)
 
 else # under sudo
 
-BUILDER_TARGETS := all tests-user tests-build workloads benches fuzzers check format-check lint cppcheck tidy compilers \
-	headers sanitize fuzz format test-user
+BUILDER_TARGETS := all bpf tests-user tests-build workloads workloads-sample benches fuzzers check format-check lint cppcheck tidy \
+	compilers sanitize fuzz format test-user
 $(BUILDER_TARGETS):
 	$(BUILD_MAKE) $@
 .PHONY: $(BUILDER_TARGETS)
 
 endif
+
+# --- Packages ---------------------------------------------------------------------------------------
+
+deps:
+	$(Q)sh packaging/deps.sh build
+# The kernels that tests/vm boots are packages too, but they are only unpacked, below build/.
+deps-test:
+	$(Q)sh packaging/deps.sh build sample test
+	$(Q)if [ -e tests/vm/fetch.py ]; then $(AS_BUILDER) $(PYTHON) tests/vm/fetch.py; fi
+
+# --- Targets that need root, or stay root -----------------------------------------------------------
+
+# Root's tests leave files below build/; they go back to the builder, whatever happened.
+GIVE_BACK = $(if $(SUDO_BUILDER),chown -R -h --from=0 '$(SUDO_BUILDER):' build)
+as_root = status=0; $(1) || status=$$?; $(if $(SUDO_BUILDER),$(GIVE_BACK);) exit $$status
+NEED_ROOT = $(if $(IS_ROOT),,@echo '$@ needs root: sudo make $@' >&2; exit 1)
+
+test: deps-test
+	$(BUILD_MAKE) $(JOBS) all tests-build
+	$(Q)$(call as_root,$(PYTHON) tests/run.py $(TEST_FLAGS))
+
+test-root:
+	$(NEED_ROOT)
+	$(BUILD_MAKE) $(JOBS) all tests-build
+	$(Q)$(call as_root,$(PYTHON) tests/run.py --root $(TEST_FLAGS))
+
+ifeq ($(SUDO_BUILDER),)
+test-user:
+	$(BUILD_MAKE) $(JOBS) all tests-user
+	$(Q)$(PYTHON) tests/run.py --user $(TEST_FLAGS)
+endif
+
+bench:
+	$(NEED_ROOT)
+	$(BUILD_MAKE) $(JOBS) all benches
+	$(Q)$(call as_root,$(PYTHON) tests/bench/run.py $(BENCH_FLAGS))
+
+selftest:
+	$(NEED_ROOT)
+	$(BUILD_MAKE) $(JOBS) all
+	$(Q)build/skyobserve selftest
+
+run:
+	$(NEED_ROOT)
+	$(Q)sh packaging/deps.sh build sample
+	$(BUILD_MAKE) $(JOBS) all workloads-sample
+	$(Q)BUILDER='$(SUDO_BUILDER)' sh packaging/run-sample.sh $(RUN_SECONDS)
+
+# --- Installation -----------------------------------------------------------------------------------
+
+DOC_DIR = $(DESTDIR)$(PREFIX)/share/doc/skyobserve
+install:
+	$(BUILD_MAKE) $(JOBS) all
+	$(Q)install -D -m 755 build/skyobserve $(DESTDIR)$(PREFIX)/bin/skyobserve
+	$(Q)install -d $(DOC_DIR)/LICENSES
+	$(Q)install -m 644 LICENSE $(wildcard README.md) $(DOC_DIR)
+	$(Q)install -m 644 $(wildcard LICENSES/*) $(DOC_DIR)/LICENSES
+uninstall:
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/bin/skyobserve
+	$(Q)rm -rf $(DOC_DIR)
+
+# The kernels in build/vm are not made here but fetched, so they stay.
+clean:
+	$(Q)if [ -d build ]; then find build -mindepth 1 -maxdepth 1 -not -name vm -exec rm -rf {} +; fi
+distclean:
+	$(Q)rm -rf build
+
+help:
+	@echo 'make                  build/skyobserve (the same as make all)'
+	@echo 'sudo make run         install what is missing, build, observe the bundled sample, live; Ctrl-C ends it'
+	@echo 'sudo make test        install what is missing, build, all tests'
+	@echo 'make test-user        the tests that need no root'
+	@echo 'sudo make test-root   the tests that do'
+	@echo 'make check            format, lint, cppcheck, clang-tidy, both compilers, sanitizers'
+	@echo 'sudo make bench       cost per event and against other tools'
+	@echo 'make fuzz             each fuzz target for FUZZ_SECONDS=60'
+	@echo 'make sanitize         the unit tests under ASan and UBSan'
+	@echo 'make format           clang-format, in place'
+	@echo 'sudo make selftest    workloads of known truth on this machine'
+	@echo 'sudo make deps        Debian packages for building; says what it installs'
+	@echo 'sudo make deps-test   and those for the sample and the tests, with the kernels that the tests boot'
+	@echo 'make install          to $$(DESTDIR)$$(PREFIX), /usr/local by default; and make uninstall'
+	@echo 'make clean            remove what was built; make distclean also the fetched kernels'
+	@echo 'Variables: V=1, CC, CLANG, CFLAGS_EXTRA, TEST_FLAGS, FUZZ_SECONDS, RUN_SECONDS (see the Makefile).'
+
+.PHONY: deps deps-test test test-root test-user bench selftest run install uninstall clean distclean help
