@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "user/base/log.h"
+#include "user/cmd/doctor.h"
 #include "user/cmd/options.h"
 #include "user/cmd/serve.h"
 #include "user/cmd/targets.h"
@@ -16,6 +17,7 @@ static const struct command {
 } commands[] = {
 	{ "serve", cmd_serve, "observe and serve metrics (the default)" },
 	{ "top", cmd_top, "the same, with a live table on the terminal" },
+	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
 };
 
 static void help(void)
