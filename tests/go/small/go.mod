@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+module example.org/small
+
+go 1.19

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+
+//go:build !cgo
+
+package main
+
+func foreign() int { return 0 }
