@@ -321,5 +321,6 @@ bool answer_request(struct http_server *server, struct conn *c, struct MHD_Conne
 	struct answer a = { .close = answer_is_early(mhd) };
 
 	find_answer(&r, &a);
+	a.close |= a.status == MHD_HTTP_BAD_REQUEST;
 	return send_answer(&r, &a);
 }

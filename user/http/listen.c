@@ -24,27 +24,29 @@ int listen_parse(const char *text, struct listen_address *ret_address, struct er
 
 	if (!colon)
 		return err_set(err, -EINVAL,
-			       "%s: this is no address to listen on; write HOST:PORT or :PORT",
+			       "listen on '%s': that is no address; write HOST:PORT or :PORT",
 			       text);
 	n = strlen(colon + 1);
 	if (!n || n > 5 || strspn(colon + 1, "0123456789") != n)
-		return err_set(err, -EINVAL, "%s: '%s' is no port; write a number from 0 to 65535",
+		return err_set(err, -EINVAL,
+			       "listen on %s: '%s' is no port; write a number from 0 to 65535",
 			       text, colon + 1);
 	a.port = (unsigned int)strtoul(colon + 1, NULL, 10);
 	if (a.port > MAX_PORT)
-		return err_set(err, -EINVAL, "%s: there is no port %u; the last one is 65535", text,
+		return err_set(err, -EINVAL,
+			       "listen on %s: there is no port %u; the last one is 65535", text,
 			       a.port);
 	n = (size_t)(colon - text);
 	if (n >= 2 && host[0] == '[' && host[n - 1] == ']') {
 		host++;
 		n -= 2;
 		if (!n)
-			return err_set(err, -EINVAL, "%s: there is no address in the brackets",
-				       text);
+			return err_set(err, -EINVAL,
+				       "listen on %s: there is no address in the brackets", text);
 	} else if (memchr(host, ':', n)) {
 		return err_set(err, -EINVAL,
-			       "%s: write an IPv6 address in brackets, as in [::1]:%u", text,
-			       a.port);
+			       "listen on %s: write an IPv6 address in brackets, as in [::1]:%u",
+			       text, a.port);
 	}
 	if (n >= sizeof(a.host))
 		return err_set(err, -EINVAL, "the host to listen on is longer than any host name");

@@ -2,6 +2,7 @@
 /* Numbers as decimal text. */
 #include "user/render/number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +54,12 @@ static size_t shortest_digits(double real, char ret_digits[MAX_DOUBLE_DIGITS], i
 	char text[40];
 	size_t n = 0;
 
-	/* If any number of digits up to 15 suffices, 15 digits show it, followed by zeros. */
-	for (int digits = SAFE_DOUBLE_DIGITS; digits <= MAX_DOUBLE_DIGITS; digits++) {
+	/*
+	 * If any number of digits up to 15 suffices, 15 digits show it, followed by zeros.
+	 * Subnormal numbers have fewer digits than that.
+	 */
+	for (int digits = real < DBL_MIN ? 1 : SAFE_DOUBLE_DIGITS; digits <= MAX_DOUBLE_DIGITS;
+	     digits++) {
 		snprintf(text, sizeof(text), "%.*e", digits - 1, real);
 		if (strtod(text, NULL) == real)
 			break;

@@ -40,8 +40,7 @@ static void print_processes(const struct table_input *in, struct paper *p)
 		return;
 	paper_end(p);
 	paper_begin(p, 0, PAPER_FAINT, "");
-	paper_item(p, PAPER_FAINT, "%zu more processes are observed and not shown",
-		   up->nr_samples - max);
+	paper_item(p, PAPER_FAINT, "observed and not shown: %zu", up->nr_samples - max);
 	paper_end(p);
 }
 

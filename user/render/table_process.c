@@ -101,7 +101,8 @@ static void print_title(const struct activity *a, struct paper *p)
 {
 	char human[HUMAN_WIDTH];
 
-	paper_begin(p, TABLE_INDENT, PAPER_STRONG, a->process ? a->process : "?");
+	paper_begin(p, TABLE_INDENT, PAPER_STRONG,
+		    a->process && a->process[0] ? a->process : "(no name)");
 	if (a->pid)
 		paper_item(p, PAPER_STRONG, "pid %s", a->pid);
 	if (a->up.known && !a->up.u)
