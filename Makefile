@@ -241,12 +241,12 @@ $(TESTS_USER) $(TESTS_ROOT) $(BENCHES) $(FUZZERS): %: %.o $(TEST_LIB_OBJS) $(LIB
 # One file, one program, with nothing of ours in it; never a variant, so not below $(B).
 $(WORKLOADS_C): build/tests/workloads/%: tests/workloads/%.c $(B)/flags.stamp
 	$(say) CC $@
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror $(DEPFLAGS) -MF $@.d $< -o $@ \
+	@mkdir -p $(@D) build/dep
+	$(Q)$(CC) -std=gnu11 -O2 -g -Wall -Wextra -Werror $(DEPFLAGS) -MT $@ -MF build/dep/workload-$*.d $< -o $@ \
 		-Wl,--as-needed $(WORKLOAD_LIBS) -lpthread -lm
 
 .SECONDEXPANSION:
-$(WORKLOADS_GO): build/tests/workloads/%: $$(wildcard tests/workloads/%/*.go tests/workloads/%/*/*.go) tests/workloads/%/go.mod
+$(WORKLOADS_GO): build/tests/workloads/%: tests/workloads/%/go.mod $$(shell find tests/workloads/$$* -type f)
 	$(say) GO $@
 	@mkdir -p $(@D)
 	$(Q)cd tests/workloads/$* && GOENV=off GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local CGO_ENABLED=0 \
@@ -321,7 +321,7 @@ fuzz:
 FORCE:
 .PHONY: FORCE all bpf tests-user tests-build workloads workloads-sample benches fuzzers check $(CHECKS) format fuzz
 
--include $(shell find $(B) $(BPF_DIR) build/tests -name '*.d' 2>/dev/null)
+-include $(shell find $(B) $(BPF_DIR) build/dep build/tests -name '*.d' 2>/dev/null)
 
 else # under sudo
 
