@@ -5,7 +5,7 @@
  *
  * Totals of CPU time, waiting for a CPU, switches and faults are differences of the kernel's own
  * counters, so that a switch the kernel does not report (seen: 3 in 10,000 on one kernel) delays
- * a charge and loses none. Our stamps say why a thread was off the CPU, how much of its CPU time
+ * a charge and loses none, and is found out by its number. Our stamps say why a thread was off the CPU, how much of its CPU time
  * was inside system calls, and check the kernel's totals (I-1, I-6, I-7, I-8).
  */
 #ifndef SKYOBSERVE_SCHED_BPF_H
@@ -57,56 +57,86 @@ static __always_inline void sched_stop_system_clock(struct thread_cell *t, u64 n
 	}
 }
 
-/*
- * The thread leaves its CPU. @reason is why, if it is not @runnable. @k are the kernel's counters.
- */
-static __always_inline void sched_switch_out(struct thread_cell *t, struct account_cells *a,
-					     const struct task_counts *k, u64 now, bool runnable,
-					     u8 reason)
-{
-	u64 spell = elapsed(now, t->since_ns);
-	u64 on = k->runtime_ns - t->charged.runtime_ns;
-	u64 wait = k->run_delay_ns - t->charged.run_delay_ns;
-
-	sched_stop_system_clock(t, now);
-	sched_charge_counts(t, a, k);
-
-	if (t->run_state == RUN_RUNNING) {
-		charge(a, CELL_ON_STAMPS, spell);
-	} else if (t->run_state != RUN_UNKNOWN) {
-		/*
-		 * The switch-in was lost: the spell holds a wait or a block, and the run after
-		 * it. The kernel's counters say how long it ran and waited.
-		 */
-		u64 rest = elapsed(spell, on + wait);
-
-		charge(a, CELL_LOST_SWITCHES, 1);
-		charge(a, CELL_ON_STAMPS, on);
-		if (t->run_state == RUN_BLOCKED) {
-			charge(a, CELL_WAIT_STAMPS, wait);
-			charge(a, CELL_BLOCKED_STAMPS, rest);
-			charge_reason(a, t->reason, rest);
-		} else {
-			charge(a, CELL_WAIT_STAMPS, wait + rest);
-		}
-	}
-
-	t->run_state = runnable ? RUN_RUNNABLE : RUN_BLOCKED;
-	t->reason = runnable ? REASON_PREEMPTED : reason;
-	if (runnable)
-		t->wait_reason = REASON_PREEMPTED;
-	t->since_ns = now;
-}
-
 static __always_inline void sched_end_block(struct thread_cell *t, struct account_cells *a,
-					    struct process_hists *h, u64 now)
+					    struct process_hists *h, u64 spell)
 {
-	u64 spell = elapsed(now, t->since_ns);
-
 	charge(a, CELL_BLOCKED_STAMPS, spell);
 	charge_reason(a, t->reason, spell);
 	off_cpu_spell(h, t->reason, spell);
-	t->wait_reason = REASON_RUN_QUEUE;
+}
+
+/*
+ * Stamps of a spell in which the kernel did not report every switch: the kernel's counters say how
+ * much of it the thread ran and waited (@on, @wait); the rest it was blocked, if it can have been.
+ */
+static __always_inline void sched_heal(struct thread_cell *t, struct account_cells *a, u64 spell,
+				       u64 on, u64 wait)
+{
+	u64 rest = elapsed(spell, on + wait);
+
+	charge(a, CELL_ON_STAMPS, on);
+	if (t->run_state == RUN_RUNNABLE) {
+		charge(a, CELL_WAIT_STAMPS, wait + rest);
+		return;
+	}
+	charge(a, CELL_WAIT_STAMPS, wait);
+	charge(a, CELL_BLOCKED_STAMPS, rest);
+	/* Of a thread that seemed to run all the time it is not known what it waited for. */
+	charge_reason(a, t->run_state == RUN_BLOCKED ? t->reason : REASON_OTHER, rest);
+}
+
+/*
+ * A thread that waited for a CPU when observing began: run_delay grows by the whole wait when it
+ * ends. What lies before the observation is not charged.
+ */
+static __always_inline void sched_cut_first_wait(struct thread_cell *t, const struct task_counts *k)
+{
+	u64 wait = k->run_delay_ns - t->charged.run_delay_ns;
+	u64 before = elapsed(wait, t->seed_wait_ns);
+
+	if (!(t->flags & THREAD_SEEDED_WAIT) || t->run_state != RUN_RUNNING)
+		return;
+	t->base.run_delay_ns += before;
+	t->charged.run_delay_ns += before;
+	t->flags &= ~THREAD_SEEDED_WAIT;
+}
+
+/*
+ * The thread leaves its CPU: @reason is PREEMPTED if it is still runnable, else why it blocks. @k are
+ * the kernel's counters: their number of switches tells, exactly, whether one was not reported
+ * since the last one seen.
+ */
+static __always_inline void sched_switch_out(struct thread_cell *t, struct account_cells *a,
+					     struct process_hists *h, const struct task_counts *k,
+					     u64 now, int reason)
+{
+	bool runnable = reason < NR_WAIT_REASONS;
+	u64 spell = elapsed(now, t->since_ns), wait;
+	u64 on = k->runtime_ns - t->charged.runtime_ns;
+	u64 switches = k->nvcsw + k->nivcsw - t->charged.nvcsw - t->charged.nivcsw;
+
+	sched_cut_first_wait(t, k);
+	wait = k->run_delay_ns - t->charged.run_delay_ns;
+	sched_stop_system_clock(t, now);
+	sched_charge_counts(t, a, k);
+	if (t->unsplit_ns) {
+		charge(a, CELL_WAIT_STAMPS, wait < t->unsplit_ns ? wait : t->unsplit_ns);
+		sched_end_block(t, a, h, elapsed(t->unsplit_ns, wait));
+		t->unsplit_ns = 0;
+		wait = 0;
+	}
+
+	if (t->run_state == RUN_RUNNING && switches == 1) {
+		charge(a, CELL_ON_STAMPS, spell);
+	} else if (t->run_state != RUN_UNKNOWN) {
+		charge(a, CELL_LOST_SWITCHES, switches > 1 ? switches - 1 : 1);
+		sched_heal(t, a, spell, on, wait);
+	}
+
+	t->run_state = runnable ? RUN_RUNNABLE : RUN_BLOCKED;
+	t->reason = reason;
+	if (runnable)
+		t->wait_reason = REASON_PREEMPTED;
 	t->since_ns = now;
 }
 
@@ -115,11 +145,12 @@ static __always_inline void sched_wake(struct thread_cell *t, struct account_cel
 				       struct process_hists *h, u64 now)
 {
 	if (t->run_state == RUN_BLOCKED)
-		sched_end_block(t, a, h, now);
+		sched_end_block(t, a, h, elapsed(now, t->since_ns));
 	else if (t->run_state != RUN_UNKNOWN)
 		return;
 	t->run_state = RUN_RUNNABLE;
 	t->reason = REASON_RUN_QUEUE;
+	t->wait_reason = REASON_RUN_QUEUE;
 	t->since_ns = now;
 }
 
@@ -127,18 +158,19 @@ static __always_inline void sched_wake(struct thread_cell *t, struct account_cel
 static __always_inline void sched_switch_in(struct thread_cell *t, struct account_cells *a,
 					    struct process_hists *h, u64 now)
 {
-	if (t->run_state == RUN_BLOCKED) /* its wake-up was not seen */
-		sched_end_block(t, a, h, now);
-	if (t->run_state == RUN_RUNNABLE) {
+	if (t->run_state == RUN_RUNNING)
+		return; /* its switch-out was lost; the next one heals the spell */
+	if (t->run_state == RUN_BLOCKED) {
+		/* Its wake-up was not reported: the next switch-out splits the spell by run_delay. */
+		t->unsplit_ns += elapsed(now, t->since_ns);
+		t->wait_reason = REASON_RUN_QUEUE;
+		charge(a, CELL_LOST_SWITCHES, 1);
+	} else if (t->run_state == RUN_RUNNABLE) {
 		u64 spell = elapsed(now, t->since_ns);
 
+		t->seed_wait_ns = spell;
 		charge(a, CELL_WAIT_STAMPS, spell);
 		off_cpu_spell(h, t->wait_reason, spell);
-	} else if (t->run_state == RUN_RUNNING) {
-		/* The switch-out was lost: what is since then is CPU time, or a wait we cannot date. */
-		charge(a, CELL_LOST_SWITCHES, 1);
-		charge(a, CELL_ON_STAMPS, elapsed(now, t->since_ns));
-		sched_stop_system_clock(t, now);
 	}
 	t->run_state = RUN_RUNNING;
 	t->since_ns = now;

@@ -101,6 +101,7 @@ enum run_state {
 
 #define THREAD_SEEDED_CALL (1 << 0) /* nr was read from /proc, its entry was not seen */
 #define THREAD_LATE	   (1 << 1) /* its past in the observation is unknown */
+#define THREAD_SEEDED_WAIT (1 << 2) /* it waited for a CPU when observing began */
 
 #define NO_CALL (-1)
 
@@ -127,6 +128,8 @@ struct thread_cell {
 	u64 enter_ns;	/* entry of the call in flight */
 	u64 sys_since_ns; /* system time is in sys_ns up to here, while in a call and running */
 	u64 sys_ns;	/* system time not yet charged */
+	u64 seed_wait_ns; /* with THREAD_SEEDED_WAIT: how much of the first wait was observed */
+	u64 unsplit_ns; /* blocked, then waiting for a CPU; the wake-up between was not reported */
 	s32 nr;		/* call in flight, or NO_CALL */
 	u8 run_state;	/* enum run_state */
 	u8 reason;	/* enum off_reason, of the present spell or the last one */
@@ -143,7 +146,7 @@ struct thread_cell {
 	struct task_counts charged; /* up to here it is in the account */
 };
 
-_Static_assert(sizeof(struct thread_cell) == 168, "thread_cell has no holes");
+_Static_assert(sizeof(struct thread_cell) == 184, "thread_cell has no holes");
 
 /* The call that a thread was in before it was observed. */
 struct seed_call {

@@ -37,6 +37,7 @@ static __always_inline void seed(struct task_struct *task, struct thread_cell *t
 	} else if (!state) {
 		t->run_state = RUN_RUNNABLE;
 		t->reason = REASON_RUN_QUEUE;
+		t->flags |= THREAD_SEEDED_WAIT;
 	} else {
 		t->run_state = RUN_BLOCKED;
 		t->reason = block_reason(t, task, in_iowait, state);

@@ -28,7 +28,6 @@ static __always_inline void check_chain(u32 prev_tid, u32 next_tid)
 static __always_inline void switch_out(struct thread_cell *t, struct task_struct *task, u64 now,
 				       bool preempted, long state)
 {
-	bool runnable = preempted || !state;
 	struct task_counts counts;
 	struct account_cells *a;
 	u8 reason = REASON_PREEMPTED;
@@ -40,9 +39,9 @@ static __always_inline void switch_out(struct thread_cell *t, struct task_struct
 	if (!t)
 		return;
 	a = account_cells(t);
-	if (!runnable)
+	if (!preempted && state)
 		reason = block_reason(t, task, KREAD_BIT(task, in_iowait), state);
-	sched_switch_out(t, a, &counts, now, runnable, reason);
+	sched_switch_out(t, a, process_hists(t), &counts, now, reason);
 	if (!preempted && state & COMPAT_TASK_DEAD)
 		thread_end(t, a, now);
 }

@@ -20,8 +20,8 @@ const char *const identity_names[NR_IDENTITIES] = {
 #define WALL_SWITCH_NS 5000ULL
 /* From the birth of a thread to the first event that we see of it. */
 #define BIRTH_NS 200000ULL
-/* A lost switch-out makes a wait look like a run, up to the longest wait seen (28 ms). */
-#define LOST_SWITCH_NS 30000000ULL
+/* What healing the stamps of a lost switch leaves: the scheduler's clock against ours. */
+#define LOST_SWITCH_NS 1000000ULL
 
 static u64 sum(const u64 *cells, size_t n)
 {
@@ -144,7 +144,7 @@ void identities_of(const struct snapshot *snap, const struct process_snap *p,
 
 static u64 magnitude(s64 v)
 {
-	return v < 0 ? (u64)-v : (u64)v;
+	return v < 0 ? 0 - (u64)v : (u64)v;
 }
 
 double identity_ratio(const struct identity *identity)

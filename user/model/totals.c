@@ -22,9 +22,10 @@ static void add_open_spell(const struct task_record *rec, struct process_totals 
 		break;
 	case RUN_RUNNABLE:
 		t->cells[CELL_WAIT_STAMPS] += open;
-		t->open_wait_ns += open;
-		if (c->wait_reason < NR_WAIT_REASONS)
+		if (c->wait_reason < NR_WAIT_REASONS) {
 			t->cells[CELL_OFF_CPU + c->wait_reason] += open;
+			t->open_wait_ns += open;
+		}
 		break;
 	case RUN_BLOCKED:
 		t->cells[CELL_BLOCKED_STAMPS] += open;
@@ -36,6 +37,17 @@ static void add_open_spell(const struct task_record *rec, struct process_totals 
 	}
 }
 
+/* A spell whose wake-up was not seen: the kernel's open wait is in it, the rest was blocked. */
+static void add_unsplit(const struct thread_cell *c, u64 wait, struct process_totals *t)
+{
+	u64 waited = wait < c->unsplit_ns ? wait : c->unsplit_ns;
+
+	t->cells[CELL_WAIT_STAMPS] += waited;
+	t->cells[CELL_BLOCKED_STAMPS] += c->unsplit_ns - waited;
+	if (c->reason < NR_REASONS)
+		t->cells[CELL_OFF_CPU + c->reason] += c->unsplit_ns - waited;
+}
+
 static void add_counts(const struct task_record *rec, struct process_totals *t)
 {
 	const struct thread_cell *c = &rec->cell;
@@ -44,6 +56,9 @@ static void add_counts(const struct task_record *rec, struct process_totals *t)
 	u64 wait = since(k->run_delay_ns, had->run_delay_ns);
 	u64 system = c->sys_ns;
 
+	/* Part of the first wait lies before the observation (sched_cut_first_wait). */
+	if (c->flags & THREAD_SEEDED_WAIT && wait > c->seed_wait_ns)
+		wait = c->seed_wait_ns;
 	if (c->nr != NO_CALL && c->run_state == RUN_RUNNING)
 		system += since(rec->now_ns, c->sys_since_ns);
 	if (system > on)
@@ -53,6 +68,7 @@ static void add_counts(const struct task_record *rec, struct process_totals *t)
 	t->runtime_ns += since(had->runtime_ns, c->base.runtime_ns) + on;
 	if (c->wait_reason < NR_WAIT_REASONS)
 		t->cells[CELL_OFF_CPU + c->wait_reason] += wait;
+	add_unsplit(c, wait, t);
 	t->cells[CELL_SWITCHES + SWITCH_VOLUNTARY] += since(k->nvcsw, had->nvcsw);
 	t->cells[CELL_SWITCHES + SWITCH_INVOLUNTARY] += since(k->nivcsw, had->nivcsw);
 	t->cells[CELL_PAGE_FAULTS] += since(k->faults, had->faults);
@@ -82,8 +98,20 @@ void totals_of(const struct process_snap *p, struct process_totals *ret_totals)
 	*ret_totals = t;
 }
 
+/* Raise mode @mode of @now to what it was; the sum of the modes, the kernel's total, stays. */
+static void floor_mode(const u64 *last, u64 *now, enum cpu_mode mode, enum cpu_mode other)
+{
+	u64 raise = since(last[mode], now[mode]);
+
+	now[mode] += raise;
+	now[other] = since(now[other], raise);
+}
+
 void totals_floor(const struct process_totals *last, struct process_totals *now)
 {
+	/* How a run in progress divides is an estimate, how long it is is not: see CELL_CPU. */
+	floor_mode(&last->cells[CELL_CPU], &now->cells[CELL_CPU], MODE_USER, MODE_SYSTEM);
+	floor_mode(&last->cells[CELL_CPU], &now->cells[CELL_CPU], MODE_SYSTEM, MODE_USER);
 	for (size_t i = 0; i < NR_CELLS; i++) {
 		if (now->cells[i] < last->cells[i])
 			now->cells[i] = last->cells[i];
