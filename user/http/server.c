@@ -93,6 +93,17 @@ static void on_connection(void *cls, struct MHD_Connection *mhd, void **context,
 	}
 }
 
+/*
+ * Paths and arguments stay as they are: no path of ours needs escapes, and a %00 would end a path
+ * before its end.
+ */
+static size_t keep_escapes(void *cls, struct MHD_Connection *mhd, char *text)
+{
+	(void)cls;
+	(void)mhd;
+	return strlen(text);
+}
+
 /* The request line has arrived. A new connection's time began when it was accepted. */
 static void *on_request_line(void *cls, const char *uri, struct MHD_Connection *mhd)
 {
@@ -170,7 +181,8 @@ static int open_listener(struct http_server *s, const char *address, struct err 
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, 0U, MHD_OPTION_STRICT_FOR_CLIENT, 0,
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_NOTIFY_COMPLETED,
-		on_completed, s, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, s, MHD_OPTION_END);
+		on_completed, s, MHD_OPTION_URI_LOG_CALLBACK, on_request_line, s,
+		MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s, MHD_OPTION_END);
 	if (!l->daemon) {
 		close(l->fd);
 		return err_set(err, -ENOMEM, "listen on %s: the HTTP library could not start",
@@ -201,11 +213,15 @@ static int copy_names(struct http_server *s, const struct http_config *config)
 
 static int check_telemetry_path(const char *path, struct err *err)
 {
-	if (path[0] != '/' || strpbrk(path, "?# \t\r\n"))
-		return err_set(
-			err, -EINVAL,
-			"telemetry path '%s': it must begin with / and have no blank, ? or #",
-			path);
+	bool plain = path[0] == '/';
+
+	for (const char *c = path; *c; c++)
+		plain = plain && *c > ' ' && *c <= '~' && *c != '?' && *c != '#';
+	if (!plain)
+		return err_set(err, -EINVAL,
+			       "telemetry path '%s': it must begin with / and be written as in a "
+			       "URL, without ? and #",
+			       path);
 	if (answer_is_reserved(path))
 		return err_set(err, -EINVAL, "telemetry path '%s': that path serves something else",
 			       path);
