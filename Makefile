@@ -44,6 +44,12 @@ endif
 BUILD_MAKE = +$(Q)$(AS_BUILDER) $(MAKE)
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
+# These call make again; beside another goal (make -j2 clean all) they must not run at the same time.
+DRIVERS := test test-user test-root bench selftest run install check compilers sanitize fuzz clean distclean
+ifneq ($(SUDO_BUILDER)$(filter $(DRIVERS),$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
+
 # --- Tools and flags --------------------------------------------------------------------------------
 
 ifeq ($(origin CC),default)
@@ -127,6 +133,7 @@ TEST_C_SRCS := $(filter-out %.bpf.c,$(sort $(shell find tests -name '*.c' -not -
 ifeq ($(SUDO_BUILDER),)
 
 all: $(BIN) $(LIB) $(BPF_OBJS)
+	@:
 
 # Rewritten only when its text changes; what depends on it is then made again: after a change of flags,
 # and when a source file appears or goes away.
@@ -223,12 +230,19 @@ $(B)/gen/bpf_objects.o: $(GEN)/bpf_objects.c $(B)/flags.stamp
 # --- Test programs and workloads --------------------------------------------------------------------
 
 bpf: $(BPF_OBJS)
+	@:
 tests-user: $(TESTS_USER)
+	@:
 tests-build: $(TESTS_USER) $(TESTS_ROOT) $(TEST_BPF_OBJS) $(WORKLOADS)
+	@:
 workloads: $(WORKLOADS)
+	@:
 workloads-sample: $(WORKLOADS_GO)
+	@:
 benches: $(BENCHES) $(TEST_BPF_OBJS) $(WORKLOADS)
+	@:
 fuzzers: $(FUZZERS)
+	@:
 
 # The decisions of BPF are compiled for the host there.
 $(B)/tests/sim/%.o: INCLUDES += -Ibpf
@@ -282,6 +296,7 @@ cppcheck:
 
 # One stamp per file. The object stands for the headers that it was made from.
 tidy: $(USER_SRCS:%.c=$(B)/tidy/%.ok)
+	@:
 $(B)/tidy/%.ok: %.c $(B)/%.o .clang-tidy
 	$(say) TIDY $<
 	@mkdir -p $(@D)

@@ -93,7 +93,15 @@ observer=$!
 trap ':' INT
 trap 'kill -TERM "$observer" 2>/dev/null || true' TERM HUP
 if [ -n "$seconds" ]; then
-	setsid sh -c "sleep $seconds; kill -TERM $observer" &
+	# They count from when the observer is ready, which takes a while on a busy machine.
+	ready=true
+	[ -n "${RUN_FLAGS:-}" ] || ready='for try in {1..150}; do
+		{ exec 3<>/dev/tcp/127.0.0.1/19435 && printf "GET /-/ready HTTP/1.1\r\nHost: localhost\r\n\r\n" >&3 &&
+			read -r line <&3; } 2>/dev/null
+		[[ ${line:-} != *" 200 "* ]] || break
+		sleep 0.2
+	done'
+	setsid bash -c "$ready; sleep $seconds; kill -TERM $observer" &
 	timer=$!
 fi
 
