@@ -153,7 +153,7 @@ static int listen_on_host(const char *text, const struct listen_address *a, int 
 
 int listen_open(const char *text, int *ret_fd, struct err *err)
 {
-	struct listen_address a;
+	struct listen_address a = { .port = 0 };
 	int fd;
 	int r = listen_parse(text, &a, err);
 

@@ -120,6 +120,9 @@ static void *on_request_line(void *cls, const char *uri, struct MHD_Connection *
  * Called when the headers are complete, and again when the body is. Queueing an answer in the first
  * call makes libmicrohttpd close the connection afterwards: that is what a body that nobody reads
  * needs, and what a scrape, which comes again over the same connection, does not.
+ *
+ * The library says what the parameters are.
+ * NOLINTBEGIN(readability-function-size,readability-non-const-parameter)
  */
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const char *path,
 				  const char *method, const char *version, const char *upload,
@@ -141,6 +144,8 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *mhd, const c
 	}
 	return answer_request(s, c, mhd, &line) ? MHD_YES : MHD_NO;
 }
+
+/* NOLINTEND(readability-function-size,readability-non-const-parameter) */
 
 static void on_completed(void *cls, struct MHD_Connection *mhd, void **context,
 			 enum MHD_RequestTerminationCode code)

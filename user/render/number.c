@@ -82,7 +82,7 @@ static void add_zeros(struct buf *buf, int n)
 
 static void add_finite(double real, struct buf *buf)
 {
-	char digits[MAX_DOUBLE_DIGITS];
+	char digits[MAX_DOUBLE_DIGITS] = { 0 };
 	int exponent, n;
 
 	if (signbit(real))

@@ -254,7 +254,7 @@ static void print_durable(const struct table_input *in, const struct durable_act
 			  struct paper *p)
 {
 	struct cell done = cell_events(in, d->done), failed = cell_events(in, d->failed);
-	struct cell mean = { "-" }, p99 = { "-" };
+	struct cell mean, p99 = { "-" };
 	u64 n = 0, bound = hist_quantile_bound(&d->durations, 990);
 	char name[64];
 
