@@ -58,6 +58,7 @@ CASES = [
 ]
 
 LINE = re.compile(r"^(\d+\.\d+) (?:<\.\.\. )?(\w+)(.*)$")
+READY, RELEASE = '(1, "ready ', '(0, "go\\n"'
 RESTART = re.compile(r"= \? ERESTART")
 
 
@@ -94,19 +95,25 @@ def calls_of(path):
             begin, name, rest = float(found.group(1)), found.group(2), found.group(3)
             took = re.search(r"<(\d+\.\d+)>$", rest)
             failed = re.search(r"= -1 (E\w+)", rest)
-            end = begin + float(took.group(1)) if took else begin
+            # strace stamps the entry, and the exit where it had to write another line in between.
+            resumed = line.split(" ", 1)[1].startswith("<... ")
+            end = begin + float(took.group(1)) if took and not resumed else begin
             if name.startswith("syscall_"):
                 name = "nr_%d" % int(name[len("syscall_"):], 16)
             yield begin, end, name, failed.group(1) if failed else None, rest
 
 
-def window_of(trace_prefix, pid):
-    """From the end of the read of the release to the beginning of the (last) write of the JSON."""
+def window_of(trace_prefix):
+    """
+    From the beginning of the write of "ready" to that of the (last) write of the JSON. The window of the
+    truth begins later, but nothing else returns in between, and strace's clocks (wall for the entry,
+    monotonic for the duration) are not good enough to order two exits that are close together.
+    """
     begin = end = None
     for path in glob.glob(trace_prefix + ".*"):
-        for entry, leave, name, _, rest in calls_of(path):
-            if name == "read" and rest.startswith('(0, "go\\n"'):
-                begin = leave
+        for entry, _, name, _, rest in calls_of(path):
+            if name == "write" and rest.startswith(READY):
+                begin = entry
             if name == "write" and rest.startswith('(1, "{\\"workload'):
                 end = max(end or 0, entry)
     return begin, end
@@ -119,7 +126,7 @@ def seen_in(paths, begin, end):
         for entry, leave, name, errno, rest in calls_of(path):
             if leave <= begin or entry >= end or leave > end + 1e-6 and entry < end < leave:
                 continue
-            if name == "read" and rest.startswith('(0, "go\\n"'):
+            if rest.startswith(READY) or rest.startswith(RELEASE):
                 continue
             if "= ?" in rest and name not in ("exit", "exit_group") and not RESTART.search(rest):
                 continue  # killed inside it
@@ -143,7 +150,7 @@ def compare(what, want, got, wrong, only=None):
             wrong.append("%s %s: truth %d, strace %d" % (what, key, want.get(key, 0), got.get(key, 0)))
 
 
-def threads_of(trace_prefix, pid, others):
+def threads_of(trace_prefix, others):
     """The traces of one process: all files but those of other processes and of their threads."""
     return [p for p in glob.glob(trace_prefix + ".*") if int(p.rsplit(".", 1)[1]) not in others]
 
@@ -155,7 +162,7 @@ def check(build, name, options, directory):
         return "skipped", []
     truth, wrong = truths[-1], []
     pid = truth["pid"]
-    begin, end = window_of(prefix, pid)
+    begin, end = window_of(prefix)
     # Processes that fork() made: they are not in the truth of the first, or have one of their own.
     tasks = {t["id"]: t for t in truth.get("sides", []) if t["id"] != pid}
     if "child" in truth:
@@ -166,7 +173,7 @@ def check(build, name, options, directory):
     only = None
     if truth.get("startup"):
         only = {"getppid", "fsync", "execve", "clone", "wait4", "prctl", "clock_nanosleep"}
-    calls, errors, restarts = seen_in(threads_of(prefix, pid, apart), begin, end)
+    calls, errors, restarts = seen_in(threads_of(prefix, apart), begin, end)
     if name == "compat32":  # strace shows them under their native or x32 names
         for key in [k for k in calls if "getppid" in k]:
             del calls[key], errors[key, "ENOSYS"]

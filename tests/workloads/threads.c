@@ -6,6 +6,9 @@
  * its birth, makes one getppid and dies. "threads_cpu_ns" is the sum of those clocks at the last
  * instruction that each thread controls: the kernel's end of a thread is not in it. All are dead
  * and waited for when it is printed.
+ *
+ * "clone" counts calls. At the border each one is left twice: by the parent, and by the new thread,
+ * which has never entered it.
  */
 #include "workload.h"
 
