@@ -77,10 +77,13 @@ static __always_inline struct account_cells *account_cells(const struct thread_c
 	return bpf_map_lookup_elem(&cells, &key);
 }
 
+/* NULL for a process without details. */
 static __always_inline struct process_hists *process_hists(const struct thread_cell *t)
 {
-	u32 key = lane() * cfg.max_processes + t->process;
+	u32 key = lane() * cfg.max_details + t->process;
 
+	if (t->process >= cfg.max_details)
+		return NULL;
 	return bpf_map_lookup_elem(&hists, &key);
 }
 

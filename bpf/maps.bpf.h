@@ -31,8 +31,8 @@
 		__uint(value_size, sizeof(u32));      \
 	} name SEC(".maps")
 
-/* Which process ids are targets: bit tgid & 63 of word tgid >> 6. */
-MMAP_ARRAY(observed, u64);
+/* Which process ids are observed. */
+MMAP_ARRAY(observed, struct pid_block);
 
 /*
  * Threads of targets: slot by tid, cell by slot, slots that are free. thread_hints is a cache of
@@ -43,9 +43,11 @@ MMAP_ARRAY(thread_hints, u32);
 MMAP_ARRAY(threads, struct thread_cell);
 FREE_LIST(free_threads);
 
-/* Processes: slot by tgid, cell by slot. Written by user space only. */
+/* Processes: slot by tgid, cell by slot, free slots with and without details. */
 HASH(process_slots, u32, u32);
 MMAP_ARRAY(processes, struct process_cell);
+FREE_LIST(free_details);
+FREE_LIST(free_processes);
 
 /* The accounts, in lanes. */
 MMAP_ARRAY(cells, struct account_cells);

@@ -5,12 +5,29 @@
 
 #include "ledger.bpf.h"
 
+static __always_inline u8 *observed_flag(u32 tgid)
+{
+	u32 key = tgid / PIDS_PER_BLOCK;
+	struct pid_block *block = bpf_map_lookup_elem(&observed, &key);
+
+	return block ? &block->observed[tgid % PIDS_PER_BLOCK] : NULL;
+}
+
 static __always_inline bool is_observed(u32 tgid)
 {
-	u32 word = tgid >> 6;
-	u64 *bits = bpf_map_lookup_elem(&observed, &word);
+	u8 *flag = observed_flag(tgid);
 
-	return bits && (*bits >> (tgid & 63)) & 1;
+	return flag && *flag;
+}
+
+static __always_inline struct process_cell *process_find(u32 tgid, u32 *ret_slot)
+{
+	u32 *slot = bpf_map_lookup_elem(&process_slots, &tgid);
+
+	if (!slot)
+		return NULL;
+	*ret_slot = *slot;
+	return bpf_map_lookup_elem(&processes, slot);
 }
 
 /*
@@ -68,12 +85,10 @@ static __always_inline struct thread_cell *thread_known(u32 tid, u32 tgid)
 static __always_inline struct thread_cell *thread_add(u32 tid, u32 tgid, u64 now,
 						      const struct task_counts *counts)
 {
-	u32 *process = bpf_map_lookup_elem(&process_slots, &tgid);
-	struct process_cell *p;
+	u32 process = 0, slot;
+	struct process_cell *p = process_find(tgid, &process);
 	struct thread_cell *t;
-	u32 slot;
 
-	p = process ? bpf_map_lookup_elem(&processes, process) : NULL;
 	if (!p)
 		return NULL; /* no longer a target */
 	if (bpf_map_pop_elem(&free_threads, &slot)) {
@@ -86,7 +101,7 @@ static __always_inline struct thread_cell *thread_add(u32 tid, u32 tgid, u64 now
 
 	__builtin_memset(t, 0, sizeof(*t));
 	t->tgid = tgid;
-	t->process = *process;
+	t->process = process;
 	t->account = p->account;
 	t->begin_ns = now;
 	t->since_ns = now;
@@ -97,6 +112,7 @@ static __always_inline struct thread_cell *thread_add(u32 tid, u32 tgid, u64 now
 	t->tid = tid;
 	bpf_map_update_elem(&thread_slots, &tid, &slot, BPF_ANY);
 	thread_cache(tid, slot);
+	__sync_fetch_and_add(&p->live_threads, 1);
 	charge(account_cells(t), CELL_THREADS_BORN, 1);
 	return t;
 }
@@ -112,13 +128,12 @@ static __always_inline struct thread_cell *thread_meet(u32 tid, u32 tgid, u64 st
 	struct thread_cell *t = thread_find(tid);
 	struct task_counts zero = {};
 	struct process_cell *p;
+	u32 slot = 0;
 	bool late;
-	u32 *slot;
 
 	if (t)
 		return t;
-	slot = bpf_map_lookup_elem(&process_slots, &tgid);
-	p = slot ? bpf_map_lookup_elem(&processes, slot) : NULL;
+	p = process_find(tgid, &slot);
 	if (!p)
 		return NULL;
 	late = start_ns < p->begin_ns;
@@ -151,6 +166,31 @@ static __always_inline struct thread_cell *thread_current(void)
 	return thread_meet(tid, tgid, BPF_CORE_READ(task, start_time), bpf_ktime_get_ns(), &counts);
 }
 
+/*
+ * A thread of @t's process ended. After the last one the process is over: nothing is charged to its
+ * slot any more, and user space may take the totals over. Two last threads may both see 0; that
+ * does no harm. The `other` slot is many processes: there the leader's end unmaps its number.
+ */
+static __always_inline void process_thread_ended(const struct thread_cell *t, u64 now)
+{
+	u32 tgid = t->tgid, slot = t->process;
+	struct process_cell *p = bpf_map_lookup_elem(&processes, &slot);
+	bool other = slot == cfg.max_processes - 1;
+	u8 *flag;
+
+	if (!p)
+		return;
+	__sync_fetch_and_add(&p->live_threads, -1);
+	if (other ? t->tid != tgid : p->live_threads != 0)
+		return;
+	flag = observed_flag(tgid);
+	if (flag)
+		*flag = 0;
+	bpf_map_delete_elem(&process_slots, &tgid);
+	if (!other)
+		p->end_ns = now;
+}
+
 /* Close the books of a thread and give its slot back. */
 static __always_inline void thread_end(struct thread_cell *t, struct account_cells *a, u64 now)
 {
@@ -168,6 +208,7 @@ static __always_inline void thread_end(struct thread_cell *t, struct account_cel
 	if (t->nr != NO_CALL && !(t->flags & THREAD_SEEDED_CALL))
 		charge(a, CELL_NEVER_RETURNED, 1);
 	charge(a, CELL_THREADS_ENDED, 1);
+	process_thread_ended(t, now);
 	t->tid = 0;
 	bpf_map_delete_elem(&thread_slots, &tid);
 	bpf_map_push_elem(&free_threads, &copy, BPF_ANY);

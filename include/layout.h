@@ -15,8 +15,11 @@
 
 /* Native system call numbers that have a cell of their own; the rest goes to the foreign map. */
 #define NR_CALL_SLOTS 512
-/* One bit per possible process id: PID_MAX_LIMIT of a 64-bit kernel is 2^22. */
-#define NR_PID_WORDS	(4194304 / 64)
+/* Whether a process id is observed: a byte each, since 5.10 has no atomic "or" for BPF. */
+#define PIDS_PER_BLOCK	64
+struct pid_block {
+	u8 observed[PIDS_PER_BLOCK];
+};
 /* Direct-mapped cache of thread slots, by the low bits of the thread's number. */
 #define NR_THREAD_HINTS 65536
 #define COMM_BYTES	16
@@ -68,9 +71,11 @@ enum call_abi {
 struct bpf_config {
 	u32 groups;	     /* bit per enum probe_group */
 	u32 lane_mask;	     /* lanes - 1 */
-	u32 max_processes;
+	u32 max_details;   /* processes and accounts with everything: slots below it */
+	u32 max_processes; /* all slots; the last one is `other`, for those beyond the bound */
 	u32 max_accounts;
 	u32 max_rows;
+	u32 observe_all;   /* programs that are executed by nobody's child are taken in as well */
 	u32 switch_has_state; /* sched_switch passes prev_state (Linux 5.18) */
 	u32 uring_submit_form;	 /* enum uring_submit_form */
 	u32 uring_complete_form; /* enum uring_complete_form */
@@ -154,13 +159,25 @@ struct seed_call {
 	s32 fd; /* first argument, -1 unless it is a small number */
 };
 
-/* One process, set by user space before its first event. */
+#define PROCESS_FOLLOW (1 << 0) /* its children are observed from their birth */
+
+/*
+ * One process. Slots and accounts below max_details have per-call counters and histograms; those
+ * above keep the small set. User space takes targets in, the fork hook takes their children in when they are
+ * followed; both pop the slot from a free list. The end of its last thread switches it off. User
+ * space gives the slot back once it has taken the totals over.
+ */
 struct process_cell {
-	u32 tgid;
+	u32 tgid;    /* 0: the slot is free */
 	u32 account; /* of its background */
+	u32 flags;   /* PROCESS_* */
 	u32 seeding; /* threads are being taken in; the programs do not look at it yet */
-	u32 pad;
-	u64 begin_ns;
+	u32 live_threads;
+	u64 begin_ns; /* observed since */
+	u64 end_ns; /* its last thread ended; 0 while it lives */
+	u64 start_ns; /* task's start_time */
+	u32 parent_tgid;
+	char comm[COMM_BYTES]; /* of a followed child, at birth and exec */
 };
 
 struct account_cells {

@@ -6,6 +6,7 @@
 #include "user/base/log.h"
 #include "user/cmd/doctor.h"
 #include "user/cmd/options.h"
+#include "user/cmd/selftest.h"
 #include "user/cmd/serve.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
@@ -18,6 +19,7 @@ static const struct command {
 	{ "serve", cmd_serve, "observe and serve metrics (the default)" },
 	{ "top", cmd_top, "the same, with a live table on the terminal" },
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
+	{ "selftest", cmd_selftest, "workloads of known truth: a table of wanted = got" },
 };
 
 static void help(void)

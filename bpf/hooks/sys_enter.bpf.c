@@ -39,9 +39,14 @@ static __always_inline void count_foreign(const struct thread_cell *t, u8 abi, u
 
 static __always_inline void count_call(const struct thread_cell *t, u32 nr)
 {
-	u32 key = lane() * cfg.max_accounts + t->account;
-	struct account_calls *c = bpf_map_lookup_elem(&calls, &key);
+	u32 key = lane() * cfg.max_details + t->account;
+	struct account_calls *c;
 
+	if (t->account >= cfg.max_details) {
+		charge(account_cells(t), CELL_SMALL_SYSCALLS, 1);
+		return;
+	}
+	c = bpf_map_lookup_elem(&calls, &key);
 	if (c && nr < NR_CALL_SLOTS)
 		add(&c->enters[nr], 1);
 }

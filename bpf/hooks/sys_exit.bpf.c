@@ -56,9 +56,10 @@ static __always_inline void end_durable(struct thread_cell *t, u64 ns, u32 code)
 	struct process_hists *h = process_hists(t);
 
 	barrier_var(call);
-	if (!h || call >= NR_DURABLES)
+	if (call >= NR_DURABLES)
 		return;
-	hist_add(&h->durable[call], ns);
+	if (h)
+		hist_add(&h->durable[call], ns);
 	if (code)
 		count_error(t->process, ERROR_DURABLE, call, code);
 	else
@@ -81,9 +82,10 @@ static __always_inline void on_sys_exit(long ret)
 	if (t->abi != ABI_NATIVE || nr >= NR_CALL_SLOTS)
 		return;
 
-	observe_duration(t->process, nr, ns);
+	if (t->process < cfg.max_details)
+		observe_duration(t->process, nr, ns);
 	code = call_errno(ret, t->call_io);
-	if (code)
+	if (code && t->process < cfg.max_details)
 		count_error(t->process, ERROR_SYSCALL, nr, code);
 	if (t->call_durable)
 		end_durable(t, ns, code);

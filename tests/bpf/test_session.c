@@ -181,6 +181,7 @@ static void check_books(const struct snapshot *snap, const struct process_totals
 static void observe_load(bool force_raw_tp)
 {
 	struct observer_config config = { .bounds = bpf_bounds_default,
+					  .keep_ended = true,
 					  .groups = (1u << NR_GROUPS) - 1,
 					  .force_raw_tp = force_raw_tp };
 	struct process_totals *totals;
@@ -224,6 +225,7 @@ TEST(raw_tracepoints_count_a_known_workload)
 TEST(totals_of_an_ended_process_stay)
 {
 	struct observer_config config = { .bounds = bpf_bounds_default,
+					  .keep_ended = true,
 					  .groups = (1u << NR_GROUPS) - 1 };
 	struct process_totals *totals;
 	struct err err = { { 0 } };
@@ -248,7 +250,6 @@ TEST(totals_of_an_ended_process_stay)
 			sched_yield();
 		}
 	}
-	observer_settle(o);
 	CHECK_EQ_U64(calls_of(&snap.processes[0], "getppid"), NR_GETPPID);
 	CHECK_EQ_U64(calls_of(&snap.processes[0], "exit_group"), 1);
 	CHECK_EQ_U64(totals[0].cells[CELL_NEVER_RETURNED], 1);

@@ -46,12 +46,14 @@ static void add_lanes(const struct bpf_session *s, enum session_map map, u32 i, 
 
 static void read_cells(const struct bpf_session *s, struct process_snap *p)
 {
-	u32 stride = s->bounds.max_processes;
 	struct process_hists hists;
 
-	add_lanes(s, MAP_cells, p->slot, stride, p->cells, sizeof(p->cells));
-	add_lanes(s, MAP_calls, p->slot, stride, p->calls, sizeof(p->calls));
-	add_lanes(s, MAP_hists, p->slot, stride, &hists, sizeof(hists));
+	add_lanes(s, MAP_cells, p->slot, s->bounds.max_processes, p->cells, sizeof(p->cells));
+	p->details = p->slot < s->bounds.max_details;
+	if (!p->details)
+		return;
+	add_lanes(s, MAP_calls, p->slot, s->bounds.max_details, p->calls, sizeof(p->calls));
+	add_lanes(s, MAP_hists, p->slot, s->bounds.max_details, &hists, sizeof(hists));
 	memcpy(p->off_cpu, hists.off_cpu, sizeof(p->off_cpu));
 	memcpy(p->durable, hists.durable, sizeof(p->durable));
 }
@@ -123,13 +125,13 @@ static int keep_record(void *ctx, const struct task_record *rec)
 
 static int read_records(const struct bpf_session *s, struct snapshot *snap, struct err *err)
 {
-	struct record_sink sink = { .snap = snap, .nr_slots = s->nr_processes };
+	struct record_sink sink = { .snap = snap, .nr_slots = s->bounds.max_processes };
 	int r;
 
-	sink.by_slot = calloc(s->nr_processes + 1, sizeof(*sink.by_slot));
+	sink.by_slot = calloc(sink.nr_slots, sizeof(*sink.by_slot));
 	if (!sink.by_slot)
 		return err_set(err, -ENOMEM, "no memory for a snapshot");
-	for (size_t i = 0; i < snap->nr_processes; i++) {
+	for (size_t i = 0; i < snap->nr_counted; i++) {
 		struct process_snap *p = &snap->processes[i];
 
 		p->nr_threads = 0;
@@ -207,23 +209,23 @@ static int read_once(const struct bpf_session *s, struct snapshot *snap, struct 
 {
 	int r, again = 0;
 
-	for (size_t i = 0; i < snap->nr_processes; i++)
+	for (size_t i = 0; i < snap->nr_counted; i++)
 		snap->processes[i].enters_before = cell_now(s, &snap->processes[i], CELL_ENTERS);
 	r = read_records(s, snap, err);
 	if (r)
 		return r;
-	for (size_t i = 0; i < snap->nr_processes; i++) {
+	for (size_t i = 0; i < snap->nr_counted; i++) {
 		struct process_snap *p = &snap->processes[i];
 
 		p->enters_before += live_enters(p);
 		p->unsettled_ns = charged_runtime(p) + cell_now(s, p, CELL_ENDED_RUNTIME);
 	}
-	for (size_t i = 0; i < snap->nr_processes; i++)
+	for (size_t i = 0; i < snap->nr_counted; i++)
 		read_cells(s, &snap->processes[i]);
 	r = read_records(s, snap, err);
 	if (r)
 		return r;
-	for (size_t i = 0; i < snap->nr_processes; i++) {
+	for (size_t i = 0; i < snap->nr_counted; i++) {
 		struct process_snap *p = &snap->processes[i];
 		u64 settled = charged_runtime(p) + cell_now(s, p, CELL_ENDED_RUNTIME);
 
@@ -264,7 +266,7 @@ fail:
 
 static struct process_snap *process_by_slot(struct snapshot *snap, u32 slot)
 {
-	for (size_t i = 0; i < snap->nr_processes; i++) {
+	for (size_t i = 0; i < snap->nr_counted; i++) {
 		if (snap->processes[i].slot == slot)
 			return &snap->processes[i];
 	}
@@ -307,7 +309,7 @@ static int read_errors(const struct bpf_session *s, struct snapshot *snap, u32 *
 		grown[p->nr_errors++] = (struct error_count){ k->kind, k->id, k->code,
 							      ((const u64 *)values)[i] };
 	}
-	for (size_t i = 0; i < snap->nr_processes; i++) {
+	for (size_t i = 0; i < snap->nr_counted; i++) {
 		if (snap->processes[i].nr_errors)
 			qsort(snap->processes[i].errors, snap->processes[i].nr_errors,
 			      sizeof(struct error_count), by_error);
@@ -381,14 +383,14 @@ static int read_map_fill(const struct bpf_session *s, struct snapshot *snap, u32
 {
 	u64 threads = 0, rows = 0;
 	const struct map_fill fill[] = {
-		{ "processes", s->nr_processes, s->bounds.max_processes },
+		{ "processes", snap->nr_counted, s->bounds.max_processes },
 		{ "threads", 0, s->bounds.max_threads },
 		{ "call_rows", 0, s->bounds.max_rows },
 		{ "errors", nr_errors, s->maps[MAP_errors].max_entries },
 		{ "foreign_calls", nr_foreign, s->maps[MAP_foreign_calls].max_entries },
 	};
 
-	for (size_t i = 0; i < snap->nr_processes; i++) {
+	for (size_t i = 0; i < snap->nr_counted; i++) {
 		for (size_t t = 0; t < snap->processes[i].nr_threads; t++)
 			threads += snap->processes[i].threads[t].known;
 		rows += snap->processes[i].nr_call_hists;
@@ -438,7 +440,7 @@ int collect_snapshot(const struct bpf_session *s, struct snapshot *snap, struct 
 		return r;
 	snap->end_ns = clock_ns(CLOCK_MONOTONIC);
 	snap->wall_minus_mono_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-	for (size_t i = 0; i < snap->nr_processes; i++) {
+	for (size_t i = 0; i < snap->nr_counted; i++) {
 		r = read_call_hists(s, &snap->processes[i]);
 		if (r)
 			return err_set(err, r, "no memory for a snapshot");

@@ -9,8 +9,8 @@
 struct bpf_session;
 
 /*
- * Fill the counted parts of @snap. Its processes are given by the caller (identity, slot, alive);
- * their cells, histograms, errors, calls and thread records, the drops, maps, programs, groups and
+ * Fill the counted parts of @snap. Its first nr_counted processes are given by the caller (identity,
+ * slot, alive); their cells, histograms, errors, calls and thread records, the drops, maps, programs, groups and
  * the chain check are filled in, and the edges in time.
  *
  * Consistency: the threads' records are read before and after the cells, and everything again when

@@ -105,6 +105,7 @@ void bpf_config_fill(const struct btf *kernel_btf, const struct bpf_bounds *boun
 	*ret_cfg = (struct bpf_config){
 		.groups = groups,
 		.lane_mask = lanes - 1,
+		.max_details = bounds->max_details,
 		.max_processes = bounds->max_processes,
 		.max_accounts = bounds->max_processes,
 		.max_rows = bounds->max_rows,

@@ -15,20 +15,23 @@ static const char *const map_names[NR_SESSION_MAPS] = {
 
 /* Bounds of the maps in elements, by the words used in SESSION_MAPS. */
 struct map_sizes {
-	u32 pid_words, hints, threads, processes, lane_accounts, lane_processes, rows, lane_rows;
-	u32 errors, lanes, cpus;
+	u32 pid_blocks, pids, hints, threads, details, processes, lane_details, lane_accounts;
+	u32 rows, lane_rows, errors, lanes, cpus;
 };
 
 static u32 map_max_entries(const struct bpf_session *s, enum session_map map)
 {
 	const struct map_sizes n = {
-		.pid_words = NR_PID_WORDS,
+		.pid_blocks = s->bounds.max_pid / PIDS_PER_BLOCK + 1,
+		/* Processes beyond the bound are noted as belonging to `other`. */
+		.pids = 4 * s->bounds.max_processes,
 		.hints = NR_THREAD_HINTS,
 		.threads = s->bounds.max_threads,
+		.details = s->bounds.max_details,
 		.processes = s->bounds.max_processes,
+		.lane_details = s->lanes * s->bounds.max_details,
 		/* One account per process: its background. */
 		.lane_accounts = s->lanes * s->bounds.max_processes,
-		.lane_processes = s->lanes * s->bounds.max_processes,
 		.rows = s->bounds.max_rows,
 		.lane_rows = s->lanes * s->bounds.max_rows,
 		.errors = s->bounds.max_errors,
@@ -139,6 +142,17 @@ static int fill_free_list(const struct session_map_state *m, u32 first, u32 end,
 
 int session_maps_ready(struct bpf_session *s, struct err *err)
 {
+	const struct {
+		enum session_map map;
+		u32 first, end;
+	} lists[] = {
+		{ MAP_free_threads, 0, s->bounds.max_threads },
+		{ MAP_free_rows, 1, s->bounds.max_rows }, /* row 0 means "none yet" */
+		{ MAP_free_details, 0, s->bounds.max_details },
+		/* The last slot is `other`. */
+		{ MAP_free_processes, s->bounds.max_details, s->bounds.max_processes - 1 },
+	};
+
 	int r;
 
 	for (int i = 0; i < NR_SESSION_MAPS; i++) {
@@ -150,14 +164,14 @@ int session_maps_ready(struct bpf_session *s, struct err *err)
 		if (r)
 			return r;
 	}
-	if (s->maps[MAP_free_threads].fd >= 0) {
-		r = fill_free_list(&s->maps[MAP_free_threads], 0, s->bounds.max_threads, err);
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		const struct session_map_state *m = &s->maps[lists[i].map];
+
+		r = m->fd < 0 ? 0 : fill_free_list(m, lists[i].first, lists[i].end, err);
 		if (r)
 			return r;
 	}
-	/* Row 0 means "none yet" in struct call_rows. */
-	if (s->maps[MAP_free_rows].fd >= 0)
-		return fill_free_list(&s->maps[MAP_free_rows], 1, s->bounds.max_rows, err);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens, loads and attaches the hooks; takes processes in. Knows no metric and no process name. */
+/* Opens, loads and attaches the hooks. Knows no metric and no process name. */
 #include "user/bpf/session.h"
 
 #include <bpf/btf.h>
@@ -9,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "user/bpf/config.h"
 #include "user/bpf/embedded.h"
-#include "user/bpf/iter.h"
 #include "user/bpf/session_impl.h"
 
 const struct bpf_bounds bpf_bounds_default = {
-	.max_processes = 64,
-	.max_threads = 16384, /* 2.7 MB of cells */
+	.max_details = 64,
+	.max_processes = 1024,
+	.max_threads = 16384, /* 3 MB of cells */
 	.max_rows = 1024,     /* about 40 calls of 25 processes; 0.45 MB a lane */
 	.max_errors = 4096,
 	.max_lanes = 8, /* beyond that, memory grows faster than contention falls */
+	.max_pid = 4194304,
 };
 
 struct hook_row {
@@ -193,12 +193,14 @@ static const char *load_hook(struct bpf_session *s, const char *name, const stru
 	return NULL;
 }
 
-static void load_hooks(struct bpf_session *s, u32 groups, bool force_raw_tp)
+static void load_hooks(struct bpf_session *s, const struct bpf_session_config *config)
 {
+	u32 groups = config->groups | 1u << GROUP_PROCESS;
 	struct bpf_config cfg;
 	u32 lost = 0;
 
 	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, groups, &cfg);
+	cfg.observe_all = config->observe_all;
 	group_set(s, ~0u, false, "not asked for");
 	for (size_t i = 0; i < sizeof(hook_rows) / sizeof(hook_rows[0]); i++) {
 		u32 wanted = hook_rows[i].groups & groups;
@@ -207,7 +209,7 @@ static void load_hooks(struct bpf_session *s, u32 groups, bool force_raw_tp)
 
 		if (!wanted)
 			continue;
-		how = load_hook(s, hook_rows[i].name, &cfg, force_raw_tp, &err);
+		how = load_hook(s, hook_rows[i].name, &cfg, config->force_raw_tp, &err);
 		if (!how) {
 			group_set(s, wanted, false, "%s: %.120s", hook_rows[i].name, err.text);
 			lost |= wanted;
@@ -234,8 +236,20 @@ static u32 choose_lanes(u32 cpus, u32 max_lanes)
 	return lanes;
 }
 
-int bpf_session_open(const struct bpf_bounds *bounds, u32 groups, bool force_raw_tp,
-		     struct bpf_session **ret_session, struct err *err)
+/* The shared slot for the processes that find no other; it never ends. */
+static int set_up_other(struct bpf_session *s, struct err *err)
+{
+	u32 slot = bpf_session_other_slot(s);
+	struct process_cell *p = session_element(s, MAP_processes, slot);
+
+	if (!p)
+		return err_set(err, -EINVAL, "the bounds leave no room for processes");
+	*p = (struct process_cell){ .tgid = ~0u, .account = slot, .begin_ns = session_now() };
+	return 0;
+}
+
+int bpf_session_open(const struct bpf_session_config *config, struct bpf_session **ret_session,
+		     struct err *err)
 {
 	struct bpf_session *s;
 	int r;
@@ -246,9 +260,9 @@ int bpf_session_open(const struct bpf_bounds *bounds, u32 groups, bool force_raw
 		return err_set(err, -ENOMEM, "no memory for a BPF session");
 	for (int i = 0; i < NR_SESSION_MAPS; i++)
 		s->maps[i].fd = -1;
-	s->bounds = *bounds;
+	s->bounds = config->bounds;
 	s->cpus = (u32)libbpf_num_possible_cpus();
-	s->lanes = choose_lanes(s->cpus, bounds->max_lanes);
+	s->lanes = choose_lanes(s->cpus, s->bounds.max_lanes);
 
 	s->kernel_btf = btf__load_vmlinux_btf();
 	if (!s->kernel_btf) {
@@ -258,7 +272,7 @@ int bpf_session_open(const struct bpf_bounds *bounds, u32 groups, bool force_raw
 		goto out;
 	}
 	raise_memlock();
-	load_hooks(s, groups | 1u << GROUP_PROCESS, force_raw_tp);
+	load_hooks(s, config);
 	btf__free(s->kernel_btf); /* 10 MB that nothing needs any more */
 	s->kernel_btf = NULL;
 	if (!s->groups[GROUP_PROCESS].up) {
@@ -268,6 +282,8 @@ int bpf_session_open(const struct bpf_bounds *bounds, u32 groups, bool force_raw
 		goto out;
 	}
 	r = session_maps_ready(s, err);
+	if (!r)
+		r = set_up_other(s, err);
 	if (r)
 		goto out;
 	*ret_session = s;
@@ -294,101 +310,4 @@ void bpf_session_free(struct bpf_session *s)
 const struct group_state *bpf_session_groups(const struct bpf_session *s)
 {
 	return s->groups;
-}
-
-static u64 monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
-}
-
-static void observed_bit(struct bpf_session *s, u32 tgid, bool on)
-{
-	u64 *word = session_element(s, MAP_observed, tgid / 64);
-
-	if (!word)
-		return;
-	if (on)
-		__atomic_fetch_or(word, 1ULL << (tgid % 64), __ATOMIC_RELEASE);
-	else
-		__atomic_fetch_and(word, ~(1ULL << (tgid % 64)), __ATOMIC_RELEASE);
-}
-
-struct seeding {
-	u32 slot;
-	size_t nr_threads;
-	struct task_counts ended;
-};
-
-static int note_seeded(void *ctx, const struct task_record *rec)
-{
-	struct seeding *seeding = ctx;
-
-	if (rec->process != seeding->slot)
-		return 0;
-	seeding->nr_threads += rec->known;
-	if (rec->leader)
-		seeding->ended = rec->ended;
-	return 0;
-}
-
-static int seed_threads(struct bpf_session *s, const struct thread_call *calls, size_t nr_calls,
-			struct seeding *seeding, struct err *err)
-{
-	int fd = s->maps[MAP_seed_calls].fd;
-	int r;
-
-	for (size_t i = 0; i < nr_calls; i++)
-		(void)bpf_map_update_elem(fd, &calls[i].tid, &calls[i].call, BPF_ANY); /* a hint */
-	r = iter_run(s, note_seeded, seeding, err);
-	for (size_t i = 0; i < nr_calls; i++)
-		(void)bpf_map_delete_elem(fd, &calls[i].tid);
-	return r;
-}
-
-int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct thread_call *calls,
-			size_t nr_calls, struct observed_process *ret_observed, struct err *err)
-{
-	struct seeding seeding = { .slot = s->nr_processes };
-	struct process_cell *p;
-	int r;
-
-	p = session_element(s, MAP_processes, seeding.slot);
-	if (!p)
-		return err_set(err, -ENOSPC, "%u processes are observed already (--max-processes)",
-			       s->bounds.max_processes);
-	*p = (struct process_cell){
-		.tgid = tgid, .account = seeding.slot, .seeding = 1, .begin_ns = monotonic_ns()
-	};
-	if (bpf_map_update_elem(s->maps[MAP_process_slots].fd, &tgid, &seeding.slot, BPF_ANY))
-		return err_set(err, -errno, "cannot take in process %u: %s", tgid, strerror(errno));
-	s->nr_processes++;
-	r = seed_threads(s, calls, nr_calls, &seeding, err);
-	__atomic_store_n(&p->seeding, 0, __ATOMIC_RELEASE);
-	if (!r && !seeding.nr_threads)
-		r = err_set(err, -ESRCH, "process %u has no thread any more", tgid);
-	if (r) {
-		bpf_session_forget(s, seeding.slot);
-		return r;
-	}
-	observed_bit(s, tgid, true);
-	*ret_observed = (struct observed_process){
-		.slot = seeding.slot, .begin_ns = p->begin_ns, .ended = seeding.ended
-	};
-	return 0;
-}
-
-void bpf_session_forget(struct bpf_session *s, u32 slot)
-{
-	struct process_cell *p = session_element(s, MAP_processes, slot);
-	u32 owner;
-
-	if (!p || !p->tgid)
-		return;
-	observed_bit(s, p->tgid, false);
-	/* Another incarnation may have the number by now, with a slot of its own. */
-	if (!bpf_map_lookup_elem(s->maps[MAP_process_slots].fd, &p->tgid, &owner) && owner == slot)
-		(void)bpf_map_delete_elem(s->maps[MAP_process_slots].fd, &p->tgid);
 }

@@ -4,8 +4,9 @@
  *
  *	bpf_session_open     create the maps, load and attach every probe group this kernel allows
  *	bpf_session_observe  take a process in: seed its threads, then switch it on
- *	collect (collect.h)  snapshots
- *	bpf_session_forget   switch a process off; its totals stay
+ *	bpf_session_scan     who is observed by now (followed children come by themselves), who ended
+ *	collect_snapshot     (collect.h) read what was counted
+ *	bpf_session_release  give the slot of an ended process back, once its totals were taken over
  *	bpf_session_free     detach everything
  *
  * This folder is the only one that knows libbpf.
@@ -21,11 +22,13 @@
 
 /* Sizes of the maps. All are upper bounds of memory: what does not fit is counted as dropped. */
 struct bpf_bounds {
-	u32 max_processes;
+	u32 max_details;   /* processes with per-call counters and histograms */
+	u32 max_processes; /* all, above max_details; one more slot is `other` */
 	u32 max_threads;
 	u32 max_rows;	/* duration histograms of system calls, of all processes */
 	u32 max_errors; /* (process, call, errno) triples */
 	u32 max_lanes;	/* copies of the counters, at most one per CPU; a power of two */
+	u32 max_pid;	/* largest process id of this machine */
 };
 
 extern const struct bpf_bounds bpf_bounds_default;
@@ -35,13 +38,21 @@ struct bpf_session;
 /*
  * Load and attach. @groups is a mask of enum probe_group that are wanted. @force_raw_tp loads the
  * untyped variant of every hook (for tests; it is chosen by itself where typed ones are refused).
+ * @observe_all takes in whatever is executed by a process that is not a child of an observed one.
  *
  * A group that the kernel refuses is down with its reason (bpf_session_groups); only the process
  * group is indispensable. Returns 0, or a negative errno with @err saying what is missing:
  * -EPERM without privilege, -EOPNOTSUPP for a kernel without BTF.
  */
-int bpf_session_open(const struct bpf_bounds *bounds, u32 groups, bool force_raw_tp,
-		     struct bpf_session **ret_session, struct err *err);
+struct bpf_session_config {
+	struct bpf_bounds bounds;
+	u32 groups;
+	bool force_raw_tp;
+	bool observe_all;
+};
+
+int bpf_session_open(const struct bpf_session_config *config, struct bpf_session **ret_session,
+		     struct err *err);
 
 /* Detach and free. NULL is fine. */
 void bpf_session_free(struct bpf_session *s);
@@ -56,17 +67,45 @@ struct observed_process {
 	struct task_counts ended; /* the kernel's sums of its threads that were gone by then */
 };
 
-/*
- * Observe the process @tgid from now on; @calls come from /proc. Returns 0, -ENOSPC when
- * max_processes are taken in already, -ESRCH when it has no thread (any more).
- */
-int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct thread_call *calls,
-			size_t nr_calls, struct observed_process *ret_observed, struct err *err);
+/* How a process is to be observed. */
+struct observe_how {
+	bool details; /* per-call counters and histograms, while there is room for them */
+	bool follow;  /* its children are observed as it is, from their birth */
+};
 
 /*
- * Stop observing the process in @slot. Its cells keep their totals; the slot is not used again, so
- * counters never fall.
+ * Observe the process @tgid from now on; @calls come from /proc. Returns 0, -ENOSPC when
+ * max_processes are taken in already, -EEXIST if it is observed (say, as somebody's child), -ESRCH
+ * when it has no thread (any more).
  */
-void bpf_session_forget(struct bpf_session *s, u32 slot);
+int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_how *how,
+			const struct thread_call *calls, size_t nr_calls,
+			struct observed_process *ret_observed, struct err *err);
+
+/* A slot in use. */
+struct process_slot {
+	u32 slot;
+	u32 tgid;
+	u32 parent_tgid; /* of a followed child, else 0 */
+	u32 live_threads;
+	u64 begin_ns;
+	u64 end_ns; /* 0 while it lives */
+	char comm[COMM_BYTES]; /* of a followed child; else empty */
+};
+
+/* Fill @ret_slots with up to @n slots in use, ascending. Returns how many there are. */
+size_t bpf_session_scan(const struct bpf_session *s, struct process_slot *ret_slots, size_t n);
+
+/* The slot that stands for all processes beyond max_processes. */
+u32 bpf_session_other_slot(const struct bpf_session *s);
+
+/*
+ * Stop observing the process in @slot: it has ended, whatever the programs saw of it. Its totals
+ * stay until it is released.
+ */
+void bpf_session_end(struct bpf_session *s, u32 slot);
+
+/* Forget the totals of an ended process and give its slot back. */
+void bpf_session_release(struct bpf_session *s, u32 slot);
 
 #endif /* SKYOBSERVE_BPF_SESSION_H */

@@ -10,17 +10,19 @@
 
 /* Every map of bpf/maps.bpf.h: MAP(name, bound). */
 #define SESSION_MAPS(MAP)                \
-	MAP(observed, pid_words)         \
+	MAP(observed, pid_blocks)        \
 	MAP(thread_slots, threads)       \
 	MAP(thread_hints, hints)         \
 	MAP(threads, threads)            \
 	MAP(free_threads, threads)       \
-	MAP(process_slots, processes)    \
+	MAP(process_slots, pids)         \
 	MAP(processes, processes)        \
+	MAP(free_details, details)       \
+	MAP(free_processes, processes)   \
 	MAP(cells, lane_accounts)        \
-	MAP(calls, lane_accounts)        \
-	MAP(hists, lane_processes)       \
-	MAP(call_rows, processes)        \
+	MAP(calls, lane_details)         \
+	MAP(hists, lane_details)         \
+	MAP(call_rows, details)          \
 	MAP(row_claims, rows)            \
 	MAP(free_rows, rows)             \
 	MAP(row_hists, lane_rows)        \
@@ -62,8 +64,10 @@ struct bpf_session {
 	size_t nr_links;
 	struct bpf_link *iter_link;
 	struct group_state groups[NR_GROUPS];
-	u32 nr_processes;
 };
+
+/* Monotonic ns, the clock of the BPF programs. */
+u64 session_now(void);
 
 /* Element @i of a mapped array. @i is checked against the map's bound: NULL beyond it. */
 void *session_element(const struct bpf_session *s, enum session_map map, u32 i);

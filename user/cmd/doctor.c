@@ -89,8 +89,10 @@ static int check_groups(struct report *r, const struct options *options, u32 gro
 	const struct group_state *states;
 	struct err err = { { 0 } };
 	char *hint;
-	int e = bpf_session_open(&bpf_bounds_default, groups, options->raw_tracepoints, &session,
-				 &err);
+	const struct bpf_session_config config = { .bounds = bpf_bounds_default,
+						   .groups = groups,
+						   .force_raw_tp = options->raw_tracepoints };
+	int e = bpf_session_open(&config, &session, &err);
 
 	if (e) {
 		/* What to do stands behind the last semicolon; here it is the remedy. */

@@ -1,50 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* Wires /proc, the BPF session and the model together. */
-#include "user/cmd/observer.h"
+/* Who is observed: targets, their children, and what becomes of them. */
+#include "user/cmd/observer_impl.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "user/bpf/collect.h"
-#include "user/bpf/libbpf_version.h"
-#include "user/cmd/version.h"
-#include "user/model/publish.h"
 #include "user/proc/procfs.h"
 
-#define PROC_ROOT "/proc"
+/* After a target's end was seen, its last context switch takes no longer than this. */
+#define GIVE_UP_NS (1 * NS_PER_SEC)
 
-struct observed {
-	struct process_identity id;
-	struct observed_process where;
-	struct proc_books books_begin;
-	struct process_totals last;
-	int pidfd;
-	bool alive;
-	bool settled; /* ended, and no longer observed */
-	u64 end_ns;
-};
-
-struct observer {
-	struct observer_config config;
-	struct bpf_session *session;
-	struct observed *processes;
-	size_t nr_processes;
-	u64 boot_wall_ns;
-	u32 tick_hz;
-};
-
-static u64 monotonic_ns(void)
+u64 observer_now(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
+}
+
+static int open_session(struct observer *o, struct err *err)
+{
+	struct bpf_session_config config = {
+		.bounds = o->config.bounds,
+		.groups = o->config.groups,
+		.force_raw_tp = o->config.force_raw_tp,
+		.observe_all = o->config.all,
+	};
+	u64 max_pid = procfs_max_pid(PROC_ROOT);
+
+	if (max_pid && max_pid < config.bounds.max_pid)
+		config.bounds.max_pid = (u32)max_pid;
+	/* Room for `other`, and for at least one process without details. */
+	if (config.bounds.max_processes < config.bounds.max_details + 2)
+		config.bounds.max_processes = config.bounds.max_details + 2;
+	o->config.bounds = config.bounds;
+	return bpf_session_open(&config, &o->session, err);
 }
 
 int observer_open(const struct observer_config *config, struct observer **ret_observer,
@@ -60,14 +56,25 @@ int observer_open(const struct observer_config *config, struct observer **ret_ob
 	o->tick_hz = (u32)sysconf(_SC_CLK_TCK);
 	procfs_machine(PROC_ROOT, &steal, &boot);
 	o->boot_wall_ns = boot * NS_PER_SEC;
-	r = bpf_session_open(&config->bounds, config->groups, config->force_raw_tp, &o->session,
-			     err);
-	if (r) {
-		free(o);
-		return r;
+	o->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	r = open_session(o, err);
+	if (r)
+		goto out;
+	o->slots = calloc(o->config.bounds.max_processes, sizeof(*o->slots));
+	o->ended = ended_new(o->config.bounds.max_processes);
+	if (!o->slots || !o->ended || o->epoll_fd < 0) {
+		r = err_set(err, -ENOMEM, "no memory for an observer");
+		goto out;
 	}
+	snprintf(o->other.id.name, sizeof(o->other.id.name), "%s", OTHER_NAME);
+	o->other.where.slot = bpf_session_other_slot(o->session);
+	o->other.where.begin_ns = observer_now();
+	o->other.pidfd = -1;
 	*ret_observer = o;
 	return 0;
+out:
+	observer_free(o);
+	return r;
 }
 
 void observer_free(struct observer *o)
@@ -78,10 +85,16 @@ void observer_free(struct observer *o)
 		if (o->processes[i].pidfd >= 0)
 			close(o->processes[i].pidfd);
 	}
+	if (o->epoll_fd >= 0)
+		close(o->epoll_fd);
+	ended_free(o->ended);
+	free(o->slots);
 	free(o->processes);
 	bpf_session_free(o->session);
 	free(o);
 }
+
+/* --- taking in --- */
 
 static int identify(const struct observer *o, pid_t pid, struct process_identity *ret_id,
 		    struct err *err)
@@ -100,13 +113,25 @@ static int identify(const struct observer *o, pid_t pid, struct process_identity
 	ret_id->start_wall_ns = o->boot_wall_ns + stat.start_ticks * (NS_PER_SEC / o->tick_hz);
 	snprintf(ret_id->comm, sizeof(ret_id->comm), "%.*s", COMM_BYTES - 1, stat.comm);
 	snprintf(ret_id->name, sizeof(ret_id->name), "%s",
-		 o->config.name ? o->config.name : stat.comm);
+		 o->config.name ? o->config.name : ret_id->comm);
 	procfs_exe(PROC_ROOT, pid, ret_id->exe, sizeof(ret_id->exe));
 	return 0;
 }
 
+static struct observed *new_place(struct observer *o)
+{
+	struct observed *grown = realloc(o->processes, (o->nr_processes + 1) * sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	o->processes = grown;
+	return &grown[o->nr_processes];
+}
+
 static int take_in(struct observer *o, struct observed *p, struct err *err)
 {
+	const struct observe_how how = { .details = !o->config.all,
+					 .follow = o->config.follow || o->config.all };
 	struct thread_call *calls;
 	size_t nr_calls;
 	int r;
@@ -114,53 +139,105 @@ static int take_in(struct observer *o, struct observed *p, struct err *err)
 	r = procfs_thread_calls(PROC_ROOT, p->id.pid, &calls, &nr_calls);
 	if (r)
 		return err_set(err, r, "no memory for the threads of process %d", (int)p->id.pid);
-	r = bpf_session_observe(o->session, (u32)p->id.pid, calls, nr_calls, &p->where, err);
+	r = bpf_session_observe(o->session, (u32)p->id.pid, &how, calls, nr_calls, &p->where, err);
 	free(calls);
 	if (r)
 		return r;
-	procfs_books(PROC_ROOT, p->id.pid, monotonic_ns(), &p->books_begin);
+	procfs_books(PROC_ROOT, p->id.pid, observer_now(), &p->books_begin);
+	if (!o->begin_ns)
+		o->begin_ns = p->where.begin_ns;
 	return 0;
+}
+
+static bool observed_already(const struct observer *o, const struct process_identity *id)
+{
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		const struct process_identity *had = &o->processes[i].id;
+
+		if (had->pid == id->pid && had->start_ticks == id->start_ticks)
+			return true;
+	}
+	return false;
 }
 
 int observer_add(struct observer *o, pid_t pid, struct err *err)
 {
-	struct observed p = { .pidfd = -1, .alive = true };
-	struct observed *grown;
-	int r;
+	struct epoll_event event = { .events = EPOLLIN };
+	struct observed *p = new_place(o);
+	int fd, r;
 
-	p.pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
-	if (p.pidfd < 0)
+	if (!p)
+		return err_set(err, -ENOMEM, "no memory for process %d", (int)pid);
+	fd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
+	if (fd < 0)
 		return err_set(err, errno == ESRCH ? -ENOENT : -errno, "process %d: %s", (int)pid,
 			       errno == ESRCH ? "there is no such process" : strerror(errno));
+	*p = (struct observed){ .pidfd = fd, .target = true, .alive = true };
 	/* The descriptor holds the number: what is read from /proc now is about this incarnation. */
-	r = identify(o, pid, &p.id, err);
-	for (size_t i = 0; i < o->nr_processes && !r; i++) {
-		const struct process_identity *had = &o->processes[i].id;
-
-		if (had->pid == pid && had->start_ticks == p.id.start_ticks)
-			r = err_set(err, -EEXIST, "process %d is observed already", (int)pid);
-	}
+	r = identify(o, pid, &p->id, err);
+	if (!r && observed_already(o, &p->id))
+		r = err_set(err, -EEXIST, "process %d is observed already", (int)pid);
 	if (!r)
-		r = take_in(o, &p, err);
-	if (r)
-		goto out;
-	grown = realloc(o->processes, (o->nr_processes + 1) * sizeof(*grown));
-	if (!grown) {
-		bpf_session_forget(o->session, p.where.slot);
-		r = err_set(err, -ENOMEM, "no memory for process %d", (int)pid);
-		goto out;
+		r = take_in(o, p, err);
+	if (r) {
+		close(fd);
+		return r;
 	}
-	o->processes = grown;
-	o->processes[o->nr_processes++] = p;
+	event.data.fd = fd;
+	(void)epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &event); /* else observer_scan sees it */
+	o->nr_processes++;
 	return 0;
-out:
-	close(p.pidfd);
-	return r;
 }
+
+/* A child that the programs took in by themselves; it may be gone already. */
+static void add_child(struct observer *o, const struct process_slot *slot)
+{
+	struct observed *p = new_place(o);
+	struct err err;
+
+	if (!p)
+		return; /* at the next scan */
+	*p = (struct observed){ .pidfd = -1, .alive = !slot->end_ns };
+	p->where.slot = slot->slot;
+	p->where.begin_ns = slot->begin_ns;
+	if (slot->end_ns || identify(o, (pid_t)slot->tgid, &p->id, &err))
+		p->id = (struct process_identity){ .pid = (pid_t)slot->tgid };
+	/* The name that the kernel saw it execute last: /proc may know another process by now. */
+	memcpy(p->id.comm, slot->comm, sizeof(p->id.comm));
+	snprintf(p->id.name, sizeof(p->id.name), "%s",
+		 o->config.name ? o->config.name : slot->comm);
+	o->nr_processes++;
+}
+
+int observer_add_all(struct observer *o, struct err *err)
+{
+	pid_t *pids;
+	size_t n;
+	int r = procfs_find_comm(PROC_ROOT, NULL, &pids, &n);
+
+	if (r)
+		return err_set(err, r, "cannot list /proc: %s", strerror(-r));
+	for (size_t i = 0; i < n; i++) {
+		struct err one;
+
+		/* One that ends meanwhile, or was taken in as a child, is no failure. */
+		if (pids[i] != getpid())
+			(void)observer_add(o, pids[i], &one);
+	}
+	free(pids);
+	return 0;
+}
+
+/* --- life --- */
 
 size_t observer_processes(const struct observer *o)
 {
 	return o->nr_processes;
+}
+
+const struct process_identity *observer_identity(const struct observer *o, size_t i)
+{
+	return i < o->nr_processes ? &o->processes[i].id : NULL;
 }
 
 size_t observer_alive(const struct observer *o)
@@ -168,7 +245,7 @@ size_t observer_alive(const struct observer *o)
 	size_t n = 0;
 
 	for (size_t i = 0; i < o->nr_processes; i++)
-		n += o->processes[i].alive;
+		n += o->processes[i].target && o->processes[i].alive;
 	return n;
 }
 
@@ -184,132 +261,96 @@ void observer_ended(struct observer *o, size_t i)
 	if (!p->alive)
 		return;
 	p->alive = false;
-	p->end_ns = monotonic_ns();
-	close(p->pidfd);
+	p->end_ns = observer_now();
+	if (p->pidfd >= 0)
+		close(p->pidfd);
 	p->pidfd = -1;
 }
 
-void observer_settle(struct observer *o)
+int observer_fd(const struct observer *o)
+{
+	return o->epoll_fd;
+}
+
+const struct process_identity *observer_next_ended(struct observer *o)
+{
+	struct epoll_event event;
+
+	if (epoll_wait(o->epoll_fd, &event, 1, 0) != 1)
+		return NULL;
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (o->processes[i].pidfd != event.data.fd)
+			continue;
+		o->last_ended = o->processes[i].id;
+		observer_ended(o, i);
+		return &o->last_ended;
+	}
+	return NULL;
+}
+
+static struct observed *by_slot(struct observer *o, u32 slot)
 {
 	for (size_t i = 0; i < o->nr_processes; i++) {
-		struct observed *p = &o->processes[i];
-
-		if (p->alive || p->settled)
-			continue;
-		bpf_session_forget(o->session, p->where.slot);
-		p->settled = true;
+		if (o->processes[i].where.slot == slot)
+			return &o->processes[i];
 	}
+	return NULL;
+}
+
+/* Its last switch was not reported, or its pidfd was not: it is over all the same. */
+static bool is_overdue(const struct observed *p)
+{
+	if (p->slot_ended)
+		return false;
+	return p->missed > 1 || (!p->alive && p->end_ns && observer_now() - p->end_ns > GIVE_UP_NS);
+}
+
+void observer_scan(struct observer *o)
+{
+	size_t n = bpf_session_scan(o->session, o->slots, o->config.bounds.max_processes);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct process_slot *slot = &o->slots[i];
+		struct observed *p = by_slot(o, slot->slot);
+
+		if (!p) {
+			add_child(o, slot);
+			p = by_slot(o, slot->slot);
+		}
+		if (!p || !slot->end_ns)
+			continue;
+		p->slot_ended = true;
+		if (!p->end_ns)
+			p->end_ns = slot->end_ns;
+		if (!p->target)
+			p->alive = false;
+	}
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (!is_overdue(&o->processes[i]))
+			continue;
+		observer_ended(o, i);
+		bpf_session_end(o->session, o->processes[i].where.slot);
+		o->processes[i].slot_ended = true;
+	}
+}
+
+void observer_drop(struct observer *o, size_t i)
+{
+	struct observed *p = &o->processes[i];
+
+	bpf_session_release(o->session, p->where.slot);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
+	o->nr_processes--;
+	memmove(p, p + 1, (o->nr_processes - i) * sizeof(*p));
 }
 
 u64 observer_age_ns(const struct observer *o)
 {
-	return o->nr_processes ? monotonic_ns() - o->processes[0].where.begin_ns : 0;
-}
-
-const struct process_identity *observer_identity(const struct observer *o, size_t i)
-{
-	return i < o->nr_processes ? &o->processes[i].id : NULL;
+	return o->begin_ns ? observer_now() - o->begin_ns : 0;
 }
 
 const struct group_state *observer_groups(const struct observer *o)
 {
 	return bpf_session_groups(o->session);
-}
-
-static void fill_process(const struct observed *p, struct process_snap *ret_snap)
-{
-	*ret_snap = (struct process_snap){
-		.id = p->id,
-		.slot = p->where.slot,
-		.alive = p->alive,
-		.begin_ns = p->where.begin_ns,
-		.end_ns = p->end_ns,
-		.books_begin = p->books_begin,
-		.ended_begin = p->where.ended,
-	};
-}
-
-int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
-		      struct process_totals **ret_totals, struct err *err)
-{
-	struct snapshot snap = { 0 };
-	struct process_totals *totals;
-	u64 boot;
-	int r;
-
-	totals = calloc(o->nr_processes + 1, sizeof(*totals));
-	snap.processes = calloc(o->nr_processes + 1, sizeof(*snap.processes));
-	if (!totals || !snap.processes) {
-		r = err_set(err, -ENOMEM, "no memory for a snapshot");
-		goto out;
-	}
-	snap.nr_processes = o->nr_processes;
-	snap.machine.tick_hz = o->tick_hz;
-	snap.machine.online_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
-	procfs_machine(PROC_ROOT, &snap.machine.steal_ticks, &boot);
-	for (size_t i = 0; i < o->nr_processes; i++)
-		fill_process(&o->processes[i], &snap.processes[i]);
-	r = collect_snapshot(o->session, &snap, err);
-	if (r)
-		goto out;
-	for (size_t i = 0; i < o->nr_processes; i++) {
-		struct observed *p = &o->processes[i];
-
-		if (p->alive) {
-			procfs_books(PROC_ROOT, p->id.pid, monotonic_ns(),
-				     &snap.processes[i].books_now);
-			memcpy(p->id.comm, snap.processes[i].id.comm, sizeof(p->id.comm));
-		}
-		totals_of(&snap.processes[i], &totals[i]);
-		totals_floor(&p->last, &totals[i]);
-		p->last = totals[i];
-	}
-	*ret_snap = snap;
-	*ret_totals = totals;
-	return 0;
-out:
-	snapshot_done(&snap);
-	free(totals);
-	return r;
-}
-
-static void exporter_facts(const struct observer *o, u64 scrape_ns, const char *arch,
-			   struct exporter_facts *ret_facts)
-{
-	struct proc_self self;
-
-	procfs_self(PROC_ROOT, &self);
-	*ret_facts = (struct exporter_facts){
-		.version = SKYOBSERVE_VERSION,
-		.libbpf_version = libbpf_version_text(),
-		.arch = arch,
-		.label_pid = o->config.label_pid,
-		.scrape_ns = scrape_ns,
-		.cpu_ticks = self.cpu_ticks,
-		.open_fds = self.open_fds,
-		.max_fds = self.max_fds,
-		.virtual_bytes = self.virtual_bytes,
-		.max_virtual_bytes = self.max_virtual_bytes,
-		.resident_bytes = self.resident_bytes,
-		.start_wall_ns = o->boot_wall_ns + self.start_ticks * (NS_PER_SEC / o->tick_hz),
-	};
-}
-
-int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err)
-{
-	struct process_totals *totals;
-	struct exporter_facts facts;
-	struct utsname uts;
-	struct snapshot snap;
-	u64 begin = monotonic_ns();
-	int r;
-
-	r = observer_snapshot(o, &snap, &totals, err);
-	if (r)
-		return r;
-	exporter_facts(o, monotonic_ns() - begin, uname(&uts) ? "" : uts.machine, &facts);
-	publish(&snap, totals, &facts, ret_set);
-	snapshot_done(&snap);
-	free(totals);
-	return ret_set->failed ? err_set(err, -ENOMEM, "no memory for the metrics") : 0;
 }

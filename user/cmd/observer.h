@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The observer: wires /proc, the BPF session and the model together for a set of processes. What
- * serve, top, record and the tests share.
+ * serve, top, selftest, record and the tests share.
  */
 #ifndef SKYOBSERVE_CMD_OBSERVER_H
 #define SKYOBSERVE_CMD_OBSERVER_H
@@ -13,11 +13,14 @@
 struct observer;
 
 struct observer_config {
-	struct bpf_bounds bounds;
-	u32 groups;	      /* mask of enum probe_group */
+	struct bpf_bounds bounds; /* max_pid is cut to that of the machine */
+	u32 groups;		  /* mask of enum probe_group */
 	bool force_raw_tp;
 	bool label_pid;
-	const char *name;     /* --name: `process` label of all targets, or NULL for their comm */
+	bool follow;	  /* children of targets are observed as well, from their birth */
+	bool all;	  /* the whole machine: observer_add_all */
+	bool keep_ended;  /* ended processes keep their places (for tests); else they are folded */
+	const char *name; /* --name: `process` label of all targets, or NULL for their comm */
 };
 
 /* Attach; nothing is observed yet. */
@@ -28,34 +31,44 @@ int observer_open(const struct observer_config *config, struct observer **ret_ob
 void observer_free(struct observer *o);
 
 /*
- * Observe process @pid from now on. -EEXIST if this incarnation is observed already, -ENOENT if it
- * does not exist, -ENOSPC if there are too many.
+ * Observe process @pid as a target from now on. -EEXIST if this incarnation is observed already,
+ * -ENOENT if it does not exist, -ENOSPC if there are too many.
  */
 int observer_add(struct observer *o, pid_t pid, struct err *err);
 
-/* Observed processes, ended ones included, and those alive. */
+/* Observe every program that runs now, but ourselves; those to come are followed. */
+int observer_add_all(struct observer *o, struct err *err);
+
+/*
+ * Processes that are observed one by one, followed children included. With keep_ended also those
+ * that ended, at their places; else the places change with observer_refresh.
+ */
 size_t observer_processes(const struct observer *o);
+const struct process_identity *observer_identity(const struct observer *o, size_t i);
+
+/* Targets (not children) that are alive. */
 size_t observer_alive(const struct observer *o);
 
 /*
- * A descriptor that becomes readable when process @i < observer_processes() ends, or -1 once that
- * was taken note of. Owned by the observer.
+ * Take note of children that were born and of processes that ended, and fold these in. Every
+ * snapshot does it too; a process that is born and ends between two calls is not lost.
  */
+void observer_refresh(struct observer *o);
+
+/* A descriptor that becomes readable when target @i ends; -1 for others, and after that. */
 int observer_pidfd(const struct observer *o, size_t i);
 
-/*
- * Process @i has ended (its descriptor was readable). Its last thread may still be on its way off
- * the CPU, so it is observed until observer_settle, a moment later.
- */
+/* Target @i has ended (its descriptor was readable). */
 void observer_ended(struct observer *o, size_t i);
 
-/* Stop observing the processes that ended. Their totals stay. */
-void observer_settle(struct observer *o);
+/* Readable when any target ends: then call observer_next_ended until it returns NULL. */
+int observer_fd(const struct observer *o);
+/* Who ended; valid until the next call of any function here. */
+const struct process_identity *observer_next_ended(struct observer *o);
 
 /* How long something has been observed: since the first process was taken in, 0 before. */
 u64 observer_age_ns(const struct observer *o);
 
-const struct process_identity *observer_identity(const struct observer *o, size_t i);
 const struct group_state *observer_groups(const struct observer *o);
 
 /*

@@ -24,23 +24,18 @@
 #include "user/render/json.h"
 #include "user/render/prom.h"
 
-/* How long an ended process stays observed, for its last thread's last context switch. */
-#define SETTLE_MS 200
-
 struct serve {
 	const struct options *options;
 	struct observer *observer;
 	struct http_server *http;
 	struct live *live; /* NULL without a table */
 	int epoll_fd, signal_fd, timer_fd;
-	size_t watched;	    /* pidfds of the first so many processes are in epoll */
-	bool to_settle;
 	bool stop;
 	enum exit_status status;
 };
 
-/* What an epoll event is about; values from EVENT_PROCESS on are processes. */
-enum { EVENT_HTTP, EVENT_SIGNAL, EVENT_TIMER, EVENT_PROCESS };
+/* What an epoll event is about. */
+enum { EVENT_HTTP, EVENT_SIGNAL, EVENT_TIMER, EVENT_ENDED };
 
 static int collect(void *ctx, enum http_body kind, struct buf *body)
 {
@@ -83,16 +78,6 @@ static int watch(struct serve *s, int fd, u64 what)
 	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static void watch_targets(struct serve *s)
-{
-	for (; s->watched < observer_processes(s->observer); s->watched++) {
-		int fd = observer_pidfd(s->observer, s->watched);
-
-		if (fd >= 0)
-			(void)watch(s, fd, EVENT_PROCESS + s->watched); /* else seen by the timer */
-	}
-}
-
 static int open_loop(struct serve *s, struct err *err)
 {
 	struct itimerspec tick = { { 0, 0 }, { 0, 0 } };
@@ -113,7 +98,8 @@ static int open_loop(struct serve *s, struct err *err)
 	if (s->epoll_fd < 0 || s->signal_fd < 0 || s->timer_fd < 0 ||
 	    timerfd_settime(s->timer_fd, 0, &tick, NULL) ||
 	    watch(s, http_server_fd(s->http), EVENT_HTTP) ||
-	    watch(s, s->signal_fd, EVENT_SIGNAL) || watch(s, s->timer_fd, EVENT_TIMER))
+	    watch(s, s->signal_fd, EVENT_SIGNAL) || watch(s, s->timer_fd, EVENT_TIMER) ||
+	    watch(s, observer_fd(s->observer), EVENT_ENDED))
 		return err_set(err, -errno, "cannot set up the event loop: %s", strerror(errno));
 	return 0;
 }
@@ -135,34 +121,22 @@ static void on_timer(struct serve *s)
 
 	if (read(s->timer_fd, &expirations, sizeof(expirations)) < 0)
 		return;
-	if (s->options->comms.n && targets_rescan(s->observer, s->options))
-		watch_targets(s);
+	(void)targets_rescan(s->observer, s->options);
+	observer_refresh(s->observer);
 	if (s->live)
 		live_show(s->live, s->observer);
 }
 
-static void on_target_ended(struct serve *s, size_t i)
+static void on_ended(struct serve *s)
 {
-	const struct process_identity *id = observer_identity(s->observer, i);
+	const struct process_identity *id;
 
-	if (!id)
-		return;
-	log_info("process %d (%s) has ended; its totals stay", (int)id->pid, id->comm);
-	observer_ended(s->observer, i);
-	s->to_settle = true;
+	while ((id = observer_next_ended(s->observer)))
+		log_info("process %d (%s) has ended; its totals stay", (int)id->pid, id->comm);
 	if (s->options->exit_with_target && !observer_alive(s->observer)) {
 		s->stop = true;
 		s->status = EXIT_INVALID;
 	}
-}
-
-static int wait_ms(const struct serve *s)
-{
-	int ms = http_server_timeout_ms(s->http);
-
-	if (s->to_settle && (ms < 0 || ms > SETTLE_MS))
-		ms = SETTLE_MS;
-	return ms;
 }
 
 static void run_loop(struct serve *s)
@@ -170,12 +144,8 @@ static void run_loop(struct serve *s)
 	struct epoll_event events[16];
 
 	while (!s->stop) {
-		int n = epoll_wait(s->epoll_fd, events, 16, wait_ms(s));
+		int n = epoll_wait(s->epoll_fd, events, 16, http_server_timeout_ms(s->http));
 
-		if (s->to_settle && n == 0) {
-			observer_settle(s->observer);
-			s->to_settle = false;
-		}
 		for (int i = 0; i < n; i++) {
 			switch (events[i].data.u64) {
 			case EVENT_HTTP:
@@ -187,7 +157,7 @@ static void run_loop(struct serve *s)
 				on_timer(s);
 				break;
 			default:
-				on_target_ended(s, events[i].data.u64 - EVENT_PROCESS);
+				on_ended(s);
 				break;
 			}
 		}
@@ -249,7 +219,6 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 		return status;
 	if (open_loop(s, err))
 		return EXIT_MISSING;
-	watch_targets(s);
 	return EXIT_GOOD;
 }
 

@@ -12,8 +12,7 @@
 #include "user/base/log.h"
 #include "user/proc/procfs.h"
 
-#define PROC_ROOT	"/proc"
-#define FLAG_KTHREAD	0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+#define PROC_ROOT "/proc"
 
 static enum exit_status check_pid(const char *word, struct err *err)
 {
@@ -31,7 +30,7 @@ static enum exit_status check_pid(const char *word, struct err *err)
 			      (int)status.tgid, (int)status.tgid);
 		return EXIT_USAGE;
 	}
-	if (stat.flags & FLAG_KTHREAD) {
+	if (stat.flags & PROC_FLAG_KTHREAD) {
 		(void)err_set(err, 0, "--pid %s: `%s` is a kernel thread, not a program", word,
 			      stat.comm);
 		return EXIT_USAGE;

@@ -67,7 +67,7 @@ static struct identity cpu_identity(const struct snapshot *snap, const struct pr
 /* The calls by name were read between the two readings of the threads' counts. */
 static struct identity syscalls_identity(const struct process_snap *p)
 {
-	u64 calls = sum(p->calls, NR_CALL_SLOTS) + foreign_calls(p);
+	u64 calls = sum(p->calls, NR_CALL_SLOTS) + foreign_calls(p) + p->cells[CELL_SMALL_SYSCALLS];
 
 	if (calls < p->enters_before)
 		return compare(calls, p->enters_before, 0);
@@ -117,6 +117,9 @@ void identities_of(const struct snapshot *snap, const struct process_snap *p,
 
 	for (size_t i = 0; i < NR_IDENTITIES; i++)
 		ret_identities[i] = (struct identity){ 0 };
+	/* What was taken over from processes that ended was checked while they lived. */
+	if (p->incarnations != 1)
+		return;
 	if (calls) {
 		u64 ended = c[CELL_EXITS] + c[CELL_NEVER_RETURNED];
 

@@ -110,14 +110,16 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 	u64 begin = p->begin_ns + snap->wall_minus_mono_ns;
 	int r = 0;
 
-	if (!m->nr_processes) {
+	if (!m->name) {
+		m->begin_wall_ns = begin;
 		m->name = p->id.name;
 		m->pid = p->id.pid;
 	}
-	if (!m->nr_processes || begin < m->begin_wall_ns)
+	if (begin < m->begin_wall_ns)
 		m->begin_wall_ns = begin;
-	m->nr_processes++;
+	m->nr_processes += (u32)p->incarnations;
 	m->nr_alive += p->alive;
+	m->has_details |= p->details;
 	m->nr_threads += totals->threads;
 	add_all(m->cells, totals->cells, NR_CELLS);
 	add_all(m->calls, p->calls, NR_CALL_SLOTS);

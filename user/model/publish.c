@@ -71,7 +71,7 @@ static struct sample *add_process(struct publication *pub, enum family_id id, en
 	char pid[16];
 
 	sample_label(pub->set, s, "process", pub->m->name);
-	if (pub->facts->label_pid) {
+	if (pub->facts->label_pid && pub->m->pid) { /* 0: processes that ended, or `other` */
 		snprintf(pid, sizeof(pid), "%d", (int)pub->m->pid);
 		sample_label(pub->set, s, "pid", pid);
 	}
@@ -159,6 +159,8 @@ static void publish_sched(struct publication *pub)
 
 		label(pub, add_process(pub, FAM_OFF_CPU, VALUE_NS, m->cells[CELL_OFF_CPU + i]),
 		      "reason", reason_names[i]);
+		if (!m->has_details)
+			continue;
 		s = add_process(pub, FAM_OFF_CPU_DURATION, VALUE_NS, 0);
 		label(pub, s, "reason", reason_names[i]);
 		add_hist_sample(pub, s, &m->off_cpu[i]);
@@ -189,6 +191,9 @@ static void publish_syscalls(struct publication *pub)
 
 	if (!pub->snap->groups[GROUP_SYSCALLS].up)
 		return;
+	/* Without details only their number is known: a sample without the label. */
+	if (!m->has_details || m->cells[CELL_SMALL_SYSCALLS])
+		(void)add_process(pub, FAM_SYSCALLS, VALUE_COUNT, m->cells[CELL_SMALL_SYSCALLS]);
 	for (u32 nr = 0; nr < NR_CALL_SLOTS; nr++) {
 		struct sample *s;
 
@@ -232,6 +237,8 @@ static void publish_durable(struct publication *pub)
 		s = add_process(pub, FAM_FSYNCS, VALUE_COUNT, m->cells[CELL_FSYNCS + i]);
 		label(pub, s, "call", durable_names[i].call);
 		label(pub, s, "via", durable_names[i].via);
+		if (!m->has_details)
+			continue;
 		s = add_process(pub, FAM_FSYNC_DURATION, VALUE_NS, 0);
 		label(pub, s, "call", durable_names[i].call);
 		label(pub, s, "via", durable_names[i].via);
@@ -408,7 +415,8 @@ static void publish_processes(struct publication *pub, const struct process_tota
 	}
 	pub->m = m;
 	for (size_t i = 0; i < pub->snap->nr_processes; i++) {
-		publish_incarnation(pub, &pub->snap->processes[i]);
+		if (i < pub->snap->nr_counted && pub->snap->processes[i].id.pid)
+			publish_incarnation(pub, &pub->snap->processes[i]);
 		if (seen_before(pub, i))
 			continue;
 		for (size_t k = i; k < pub->snap->nr_processes; k++) {

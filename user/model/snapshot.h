@@ -71,6 +71,8 @@ struct process_snap {
 	struct process_identity id;
 	u32 slot;
 	bool alive;
+	bool details; /* has per-call counters and histograms */
+	u64 incarnations; /* processes in this entry: 1, or those of a name that ended */
 	u64 begin_ns; /* observed since */
 	u64 end_ns;   /* when it was seen to have ended, 0 while alive */
 	u64 read_ns;  /* when the records of its threads were read */
@@ -131,8 +133,9 @@ struct snapshot {
 	struct program_stats *programs;
 	size_t nr_programs;
 	bool bpf_stats_on;
+	/* The first nr_counted are in slots of the programs; of the rest the totals were taken over. */
 	struct process_snap *processes;
-	size_t nr_processes;
+	size_t nr_processes, nr_counted;
 };
 
 void snapshot_done(struct snapshot *snap);

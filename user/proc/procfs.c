@@ -255,7 +255,8 @@ int procfs_find_comm(const char *root, const char *comm, pid_t **ret_pids, size_
 		struct proc_stat stat;
 		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
 
-		if (pid <= 0 || procfs_stat(root, pid, &stat) || strcmp(stat.comm, comm))
+		if (pid <= 0 || procfs_stat(root, pid, &stat) ||
+		    stat.flags & PROC_FLAG_KTHREAD || (comm && strcmp(stat.comm, comm)))
 			continue;
 		if (n == cap) {
 			pid_t *grown;
@@ -277,6 +278,17 @@ int procfs_find_comm(const char *root, const char *comm, pid_t **ret_pids, size_
 	*ret_pids = pids;
 	*ret_n = n;
 	return 0;
+}
+
+u64 procfs_max_pid(const char *root)
+{
+	char path[256], text[32];
+	u64 max = 0;
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/pid_max", root);
+	if (read_text(path, text, sizeof(text)) <= 0 || !number_at(text, 0, &max))
+		return 0;
+	return max;
 }
 
 void procfs_machine(const char *root, u64 *ret_steal_ticks, u64 *ret_boot_seconds)

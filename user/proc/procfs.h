@@ -16,6 +16,8 @@
 #include "user/base/err.h"
 #include "user/model/snapshot.h"
 
+#define PROC_FLAG_KTHREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+
 /* The fields of /proc/PID/stat that are used (proc(5) numbers: 2, 3, 4, 9, 10, 12, 14, 15, 20, 22). */
 struct proc_stat {
 	char comm[64]; /* kernel threads have long names here */
@@ -54,8 +56,14 @@ void procfs_books(const char *root, pid_t pid, u64 now_ns, struct proc_books *re
  */
 int procfs_thread_calls(const char *root, pid_t pid, struct thread_call **ret_calls, size_t *ret_n);
 
-/* Process ids whose comm is @comm, ascending; *ret_pids is to be freed. Returns 0 or an errno. */
+/*
+ * Process ids of programs (not kernel threads) whose comm is @comm, or all if it is NULL, ascending;
+ * *ret_pids is to be freed. Returns 0 or a negative errno.
+ */
 int procfs_find_comm(const char *root, const char *comm, pid_t **ret_pids, size_t *ret_n);
+
+/* kernel.pid_max, 0 if it cannot be read. */
+u64 procfs_max_pid(const char *root);
 
 /* steal of all CPUs in ticks, boot time in Unix seconds; 0 what is missing. */
 void procfs_machine(const char *root, u64 *ret_steal_ticks, u64 *ret_boot_seconds);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside of the observer: observer.c (who is observed) and observer_snapshot.c (what they did). */
+#ifndef SKYOBSERVE_CMD_OBSERVER_IMPL_H
+#define SKYOBSERVE_CMD_OBSERVER_IMPL_H
+
+#include "user/cmd/ended.h"
+#include "user/cmd/observer.h"
+
+#define PROC_ROOT "/proc"
+
+struct observed {
+	struct process_identity id;
+	struct observed_process where;
+	struct proc_books books_begin;
+	struct process_totals last;
+	int pidfd;	/* of a live target, else -1 */
+	bool target;	/* was asked for; else a followed child */
+	bool alive;	/* as far as user space knows */
+	bool slot_ended; /* the programs saw its last thread go, or we gave up waiting for it */
+	u64 end_ns;
+	u32 missed; /* snapshots in a row in which the kernel had no thread of it */
+};
+
+struct observer {
+	struct observer_config config;
+	struct bpf_session *session;
+	struct observed *processes;
+	size_t nr_processes;
+	struct observed other; /* the shared slot of those beyond the bound */
+	struct ended *ended;
+	struct process_slot *slots; /* room for a scan */
+	struct process_identity last_ended;
+	int epoll_fd;
+	u64 boot_wall_ns;
+	u64 begin_ns; /* the first process was taken in */
+	u32 tick_hz;
+};
+
+u64 observer_now(void);
+
+/* Find new children and ends among the slots of the session; folds nothing. */
+void observer_scan(struct observer *o);
+
+/* Give up process @i: drop its place and release its slot. Its totals must be in @o->ended. */
+void observer_drop(struct observer *o, size_t i);
+
+#endif /* SKYOBSERVE_CMD_OBSERVER_IMPL_H */

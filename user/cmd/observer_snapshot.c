@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* What the observed processes did: snapshots, folding of those that ended, publication. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "user/bpf/collect.h"
+#include "user/bpf/libbpf_version.h"
+#include "user/cmd/observer_impl.h"
+#include "user/cmd/version.h"
+#include "user/model/publish.h"
+#include "user/proc/procfs.h"
+
+static void fill_process(const struct observed *p, struct process_snap *ret_snap)
+{
+	*ret_snap = (struct process_snap){
+		.id = p->id,
+		.slot = p->where.slot,
+		.alive = p->alive && !p->slot_ended,
+		.incarnations = 1,
+		.begin_ns = p->where.begin_ns,
+		.end_ns = p->end_ns,
+		.books_begin = p->books_begin,
+		.ended_begin = p->where.ended,
+	};
+}
+
+/* What /proc says at the same time, and totals that never go down. */
+static void finish_process(struct observed *p, struct process_snap *snap,
+			   struct process_totals *totals)
+{
+	if (snap->alive) {
+		procfs_books(PROC_ROOT, p->id.pid, observer_now(), &snap->books_now);
+		if (snap->nr_threads)
+			memcpy(p->id.comm, snap->id.comm, sizeof(p->id.comm));
+		p->missed = snap->nr_threads ? 0 : p->missed + 1;
+	}
+	totals_of(snap, totals);
+	totals_floor(&p->last, totals);
+	p->last = *totals;
+}
+
+/* Everything but the names that ended. The arrays have room for @room more. */
+static int snapshot_counted(struct observer *o, size_t room, struct snapshot *ret_snap,
+			    struct process_totals **ret_totals, struct err *err)
+{
+	size_t n = o->nr_processes + 1; /* and `other` */
+	struct snapshot snap = { .nr_processes = n, .nr_counted = n };
+	struct process_totals *totals;
+	u64 boot;
+	int r;
+
+	totals = calloc(n + room, sizeof(*totals));
+	snap.processes = calloc(n + room, sizeof(*snap.processes));
+	if (!totals || !snap.processes) {
+		free(totals);
+		free(snap.processes);
+		return err_set(err, -ENOMEM, "no memory for a snapshot");
+	}
+	snap.machine.tick_hz = o->tick_hz;
+	snap.machine.online_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
+	procfs_machine(PROC_ROOT, &snap.machine.steal_ticks, &boot);
+	for (size_t i = 0; i < o->nr_processes; i++)
+		fill_process(&o->processes[i], &snap.processes[i]);
+	fill_process(&o->other, &snap.processes[n - 1]);
+	r = collect_snapshot(o->session, &snap, err);
+	if (r) {
+		snapshot_done(&snap);
+		free(totals);
+		return r;
+	}
+	for (size_t i = 0; i < o->nr_processes; i++)
+		finish_process(&o->processes[i], &snap.processes[i], &totals[i]);
+	finish_process(&o->other, &snap.processes[n - 1], &totals[n - 1]);
+	/* Unless somebody is in it, `other` is not there. */
+	if (!totals[n - 1].cells[CELL_THREADS_BORN])
+		snap.nr_processes = snap.nr_counted = n - 1;
+	*ret_snap = snap;
+	*ret_totals = totals;
+	return 0;
+}
+
+static bool somebody_ended(const struct observer *o)
+{
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (o->processes[i].slot_ended)
+			return true;
+	}
+	return false;
+}
+
+void observer_refresh(struct observer *o)
+{
+	struct process_totals *totals;
+	struct snapshot snap;
+	struct err err;
+
+	observer_scan(o);
+	if (o->config.keep_ended || !somebody_ended(o))
+		return;
+	/* On failure they stay where they are, until the next time. */
+	if (snapshot_counted(o, 0, &snap, &totals, &err))
+		return;
+	for (size_t i = o->nr_processes; i-- > 0;) {
+		if (!o->processes[i].slot_ended)
+			continue;
+		if (!ended_add(o->ended, &snap.processes[i], &totals[i]))
+			observer_drop(o, i);
+	}
+	snapshot_done(&snap);
+	free(totals);
+}
+
+int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
+		      struct process_totals **ret_totals, struct err *err)
+{
+	int r;
+
+	observer_refresh(o);
+	r = snapshot_counted(o, ended_names(o->ended), ret_snap, ret_totals, err);
+	if (r)
+		return r;
+	r = ended_copy(o->ended, ret_snap->processes, *ret_totals, &ret_snap->nr_processes);
+	if (r) {
+		snapshot_done(ret_snap);
+		free(*ret_totals);
+		return err_set(err, r, "no memory for a snapshot");
+	}
+	return 0;
+}
+
+static void exporter_facts(const struct observer *o, u64 scrape_ns, const char *arch,
+			   struct exporter_facts *ret_facts)
+{
+	struct proc_self self;
+
+	procfs_self(PROC_ROOT, &self);
+	*ret_facts = (struct exporter_facts){
+		.version = SKYOBSERVE_VERSION,
+		.libbpf_version = libbpf_version_text(),
+		.arch = arch,
+		.label_pid = o->config.label_pid,
+		.scrape_ns = scrape_ns,
+		.cpu_ticks = self.cpu_ticks,
+		.open_fds = self.open_fds,
+		.max_fds = self.max_fds,
+		.virtual_bytes = self.virtual_bytes,
+		.max_virtual_bytes = self.max_virtual_bytes,
+		.resident_bytes = self.resident_bytes,
+		.start_wall_ns = o->boot_wall_ns + self.start_ticks * (NS_PER_SEC / o->tick_hz),
+	};
+}
+
+int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err)
+{
+	struct process_totals *totals;
+	struct exporter_facts facts;
+	struct utsname uts;
+	struct snapshot snap;
+	u64 begin = observer_now();
+	int r;
+
+	r = observer_snapshot(o, &snap, &totals, err);
+	if (r)
+		return r;
+	exporter_facts(o, observer_now() - begin, uname(&uts) ? "" : uts.machine, &facts);
+	publish(&snap, totals, &facts, ret_set);
+	snapshot_done(&snap);
+	free(totals);
+	return ret_set->failed ? err_set(err, -ENOMEM, "no memory for the metrics") : 0;
+}
