@@ -77,8 +77,15 @@ static __always_inline void process_executes(struct task_struct *task)
 	u32 tgid = KREAD(task, tgid), slot = 0;
 	struct process_cell *p;
 
-	if (cfg.observe_all && !is_observed(tgid))
-		process_add(task, PROCESS_FOLLOW, false, 0, bpf_ktime_get_ns());
+	if (cfg.observe_all && !is_observed(tgid)) {
+		struct task_counts counts;
+		u64 now = bpf_ktime_get_ns();
+
+		/* Its past belongs to whatever it was before: charged from here on. */
+		compat_task_counts(task, &counts);
+		process_add(task, PROCESS_FOLLOW, false, 0, now);
+		thread_add(KREAD(task, pid), tgid, now, &counts);
+	}
 	p = process_find(tgid, &slot);
 	if (p && slot != cfg.max_processes - 1)
 		bpf_probe_read_kernel(p->comm, sizeof(p->comm), &task->comm);

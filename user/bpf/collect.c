@@ -356,10 +356,10 @@ static int read_programs(const struct bpf_session *s, struct snapshot *snap)
 	snap->programs = calloc(MAX_SESSION_LINKS, sizeof(*snap->programs));
 	if (!snap->programs)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->nr_objects; i++) {
-		struct bpf_program *prog;
+	for (size_t i = 0; i < MAX_SESSION_OBJECTS; i++) {
+		struct bpf_program *prog = NULL;
 
-		bpf_object__for_each_program(prog, s->objects[i]) {
+		while (s->objects[i] && (prog = bpf_object__next_program(s->objects[i], prog))) {
 			struct bpf_prog_info info = { 0 };
 			u32 bytes = sizeof(info);
 			struct program_stats *out = &snap->programs[snap->nr_programs];

@@ -36,6 +36,9 @@ static const struct hook_row hook_rows[] = {
 #undef HOOK_OBJECT
 };
 
+#define NR_HOOKS (sizeof(hook_rows) / sizeof(hook_rows[0]))
+_Static_assert(NR_HOOKS <= MAX_SESSION_OBJECTS, "a place for each hook");
+
 static int quiet_print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (level <= LIBBPF_WARN && getenv("SKYOBSERVE_DEBUG_LIBBPF"))
@@ -159,11 +162,8 @@ static int attach_programs(struct bpf_session *s, struct bpf_object *obj, struct
 	return 0;
 }
 
-/*
- * Load a hook: typed if the kernel takes it, else untyped. Returns how it was attached, or NULL
- * with @err. Links made before a failure are taken back.
- */
-static const char *load_hook(struct bpf_session *s, const char *name, const struct bpf_config *cfg,
+/* Load a hook: typed if the kernel takes it, else untyped. Returns how, or NULL with @err. */
+static const char *load_hook(struct bpf_session *s, size_t hook, const struct bpf_config *cfg,
 			     bool force_raw_tp, struct err *err)
 {
 	static const struct {
@@ -171,51 +171,59 @@ static const char *load_hook(struct bpf_session *s, const char *name, const stru
 	} variants[] = { { ".tp_btf", "typed tracepoint" },
 			 { ".raw_tp", "raw tracepoint" },
 			 { "", "iterator" } };
-	size_t links = s->nr_links;
 
 	(void)err_set(err, 0, "not built in");
 	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
-		const struct bpf_embedded *e = find_embedded(name, variants[i].suffix);
-		struct bpf_object *obj = NULL;
+		const struct bpf_embedded *e =
+			find_embedded(hook_rows[hook].name, variants[i].suffix);
 
-		if (!e || (force_raw_tp && i == 0) || s->nr_objects == MAX_SESSION_OBJECTS)
+		if (!e || (force_raw_tp && i == 0))
 			continue;
-		if (load_variant(s, e, cfg, &obj, err))
-			continue;
-		if (!attach_programs(s, obj, err)) {
-			s->objects[s->nr_objects++] = obj;
+		if (!load_variant(s, e, cfg, &s->objects[hook], err))
 			return variants[i].words;
-		}
-		while (s->nr_links > links)
-			bpf_link__destroy(s->links[--s->nr_links]);
-		bpf_object__close(obj);
 	}
 	return NULL;
 }
 
+static void hook_lost(struct bpf_session *s, size_t hook, const struct err *err)
+{
+	group_set(s, hook_rows[hook].groups & s->wanted, false, "%s: %.120s", hook_rows[hook].name,
+		  err->text);
+	s->wanted &= ~hook_rows[hook].groups;
+	bpf_object__close(s->objects[hook]);
+	s->objects[hook] = NULL;
+}
+
 static void load_hooks(struct bpf_session *s, const struct bpf_session_config *config)
 {
-	u32 groups = config->groups | 1u << GROUP_PROCESS;
 	struct bpf_config cfg;
-	u32 lost = 0;
 
-	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, groups, &cfg);
+	s->wanted = config->groups | 1u << GROUP_PROCESS;
+	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, s->wanted, &cfg);
 	cfg.observe_all = config->observe_all;
 	group_set(s, ~0u, false, "not asked for");
-	for (size_t i = 0; i < sizeof(hook_rows) / sizeof(hook_rows[0]); i++) {
-		u32 wanted = hook_rows[i].groups & groups;
+	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct err err = { { 0 } };
 		const char *how;
 
-		if (!wanted)
+		if (!(hook_rows[i].groups & s->wanted))
 			continue;
-		how = load_hook(s, hook_rows[i].name, &cfg, config->force_raw_tp, &err);
-		if (!how) {
-			group_set(s, wanted, false, "%s: %.120s", hook_rows[i].name, err.text);
-			lost |= wanted;
-		} else {
-			group_set(s, wanted & ~lost, true, "%s", how);
-		}
+		how = load_hook(s, i, &cfg, config->force_raw_tp, &err);
+		if (how)
+			group_set(s, hook_rows[i].groups & s->wanted, true, "%s", how);
+		else
+			hook_lost(s, i, &err);
+	}
+}
+
+/* Only when everything they need is in place: from here on the programs run. */
+static void attach_hooks(struct bpf_session *s)
+{
+	for (size_t i = 0; i < NR_HOOKS; i++) {
+		struct err err = { { 0 } };
+
+		if (s->objects[i] && attach_programs(s, s->objects[i], &err))
+			hook_lost(s, i, &err);
 	}
 }
 
@@ -275,17 +283,18 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 	load_hooks(s, config);
 	btf__free(s->kernel_btf); /* 10 MB that nothing needs any more */
 	s->kernel_btf = NULL;
+	r = s->groups[GROUP_PROCESS].up ? session_maps_ready(s, err) : 0;
+	if (!r && s->groups[GROUP_PROCESS].up)
+		r = set_up_other(s, err);
+	if (r)
+		goto out;
+	attach_hooks(s);
 	if (!s->groups[GROUP_PROCESS].up) {
 		r = geteuid() ? -EPERM : -EOPNOTSUPP;
 		r = err_set(err, r, "cannot load the BPF programs: %s%s", s->groups[GROUP_PROCESS].reason,
 			    r == -EPERM ? "; run as root (sudo)" : "; see `skyobserve doctor`");
 		goto out;
 	}
-	r = session_maps_ready(s, err);
-	if (!r)
-		r = set_up_other(s, err);
-	if (r)
-		goto out;
 	*ret_session = s;
 	return 0;
 out:
@@ -300,8 +309,8 @@ void bpf_session_free(struct bpf_session *s)
 	while (s->nr_links)
 		bpf_link__destroy(s->links[--s->nr_links]);
 	bpf_link__destroy(s->iter_link);
-	while (s->nr_objects)
-		bpf_object__close(s->objects[--s->nr_objects]);
+	for (size_t i = 0; i < MAX_SESSION_OBJECTS; i++)
+		bpf_object__close(s->objects[i]); /* NULL is fine */
 	session_maps_done(s);
 	btf__free(s->kernel_btf);
 	free(s);

@@ -58,8 +58,8 @@ struct bpf_session {
 	u32 lanes;
 	u32 cpus;
 	struct session_map_state maps[NR_SESSION_MAPS];
-	struct bpf_object *objects[MAX_SESSION_OBJECTS];
-	size_t nr_objects;
+	struct bpf_object *objects[MAX_SESSION_OBJECTS]; /* by hook; NULL: not loaded */
+	u32 wanted; /* groups that were asked for and not lost */
 	struct bpf_link *links[MAX_SESSION_LINKS];
 	size_t nr_links;
 	struct bpf_link *iter_link;

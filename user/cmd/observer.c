@@ -211,20 +211,19 @@ static void add_child(struct observer *o, const struct process_slot *slot)
 
 int observer_add_all(struct observer *o, struct err *err)
 {
-	pid_t *pids;
-	size_t n;
-	int r = procfs_find_comm(PROC_ROOT, NULL, &pids, &n);
+	struct pid_list list;
+	int r = procfs_list(PROC_ROOT, &list);
 
 	if (r)
 		return err_set(err, r, "cannot list /proc: %s", strerror(-r));
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < list.n; i++) {
 		struct err one;
 
 		/* One that ends meanwhile, or was taken in as a child, is no failure. */
-		if (pids[i] != getpid())
-			(void)observer_add(o, pids[i], &one);
+		if (list.pids[i] != getpid())
+			(void)observer_add(o, list.pids[i], &one);
 	}
-	free(pids);
+	free(list.pids);
 	return 0;
 }
 

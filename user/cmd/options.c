@@ -164,13 +164,17 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 	*o = (struct options){ .telemetry_path = "/metrics",
 			       .max_requests = 40,
 			       .interval_seconds = 2,
-			       .max_processes = 64,
+			       .max_processes = 1024,
 			       .max_threads = 16384 };
 	if (argc && argv[0][0] != '-')
 		o->command = *argv++;
 	while (*argv && !r) {
 		char *word = *argv++;
 
+		if (!strcmp(word, "--")) {
+			o->program = *argv ? argv : NULL;
+			break;
+		}
 		if (!strcmp(word, "-h"))
 			o->help = true;
 		else if (!strncmp(word, "--", 2) && word[2])
@@ -190,6 +194,8 @@ void options_done(struct options *options)
 	free(options->rest.word);
 	free(options->pids.word);
 	free(options->comms.word);
+	free(options->exes.word);
+	free(options->cgroups.word);
 	free(options->listen.word);
 	free(options->hosts.word);
 	*options = (struct options){ 0 };

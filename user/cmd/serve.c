@@ -18,6 +18,7 @@
 #include "user/base/log.h"
 #include "user/cmd/live.h"
 #include "user/cmd/observer.h"
+#include "user/cmd/program.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
 #include "user/http/server.h"
@@ -29,9 +30,10 @@ struct serve {
 	struct observer *observer;
 	struct http_server *http;
 	struct live *live; /* NULL without a table */
+	struct program program;
 	int epoll_fd, signal_fd, timer_fd;
 	bool stop;
-	enum exit_status status;
+	int status;
 };
 
 /* What an epoll event is about. */
@@ -133,6 +135,13 @@ static void on_ended(struct serve *s)
 
 	while ((id = observer_next_ended(s->observer)))
 		log_info("process %d (%s) has ended; its totals stay", (int)id->pid, id->comm);
+	if (s->program.pid) {
+		int status = program_status(&s->program);
+
+		s->stop = status >= 0;
+		s->status = status >= 0 ? status : 0;
+		return;
+	}
 	if (s->options->exit_with_target && !observer_alive(s->observer)) {
 		s->stop = true;
 		s->status = EXIT_INVALID;
@@ -191,6 +200,18 @@ static void say_groups(const struct serve *s)
 	}
 }
 
+/* Observed before it executes, so from its first instruction. */
+static enum exit_status start_program(struct serve *s, struct err *err)
+{
+	char **argv = s->options->program;
+
+	if (program_prepare(argv, s->options->user, &s->program, err))
+		return EXIT_FAILED;
+	if (observer_add(s->observer, s->program.pid, err))
+		return EXIT_MISSING;
+	return program_start(&s->program, argv[0], err) ? EXIT_FAILED : EXIT_GOOD;
+}
+
 static enum exit_status set_up(struct serve *s, struct err *err)
 {
 	const struct options *o = s->options;
@@ -198,6 +219,8 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 		.bounds = bpf_bounds_default,
 		.force_raw_tp = o->raw_tracepoints,
 		.label_pid = o->label_pid,
+		.follow = o->follow,
+		.all = o->all,
 		.name = o->name,
 	};
 	enum exit_status status;
@@ -219,7 +242,7 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 		return status;
 	if (open_loop(s, err))
 		return EXIT_MISSING;
-	return EXIT_GOOD;
+	return o->program ? start_program(s, err) : EXIT_GOOD;
 }
 
 static int serve(const struct options *options, bool live)
@@ -227,7 +250,7 @@ static int serve(const struct options *options, bool live)
 	struct serve s = { .options = options, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1 };
 	struct err err = { { 0 } };
 
-	s.status = set_up(&s, &err);
+	s.status = (int)set_up(&s, &err);
 	if (s.status) {
 		log_error("%s", err.text);
 	} else {
@@ -240,6 +263,7 @@ static int serve(const struct options *options, bool live)
 		live_free(s.live);
 		live_summary(s.observer);
 	}
+	program_done(&s.program);
 	http_server_free(s.http);
 	observer_free(s.observer);
 	if (s.epoll_fd >= 0)

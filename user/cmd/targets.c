@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From --pid and --comm to processes that are observed. */
+/* From the command line to processes that are observed. */
 #include "user/cmd/targets.h"
 
 #include <errno.h>
@@ -43,15 +43,24 @@ static enum exit_status check_pid(const char *word, struct err *err)
 	return EXIT_GOOD;
 }
 
+/* Targets that need not be there yet. */
+static bool has_other_targets(const struct options *options)
+{
+	return options->comms.n || options->exes.n || options->cgroups.n || options->all ||
+	       options->program;
+}
+
 enum exit_status targets_check(const struct options *options, struct err *err)
 {
-	if (options->pids_given && !options->pids.n && !options->comms.n) {
+	if (options->pids_given && !options->pids.n && !has_other_targets(options)) {
 		(void)err_set(err, 0, "--pid: no process id given; if it came from pgrep, pgrep found no "
 				      "such program: is it running, and under that name?");
 		return EXIT_USAGE;
 	}
-	if (!options->pids.n && !options->comms.n) {
-		(void)err_set(err, 0, "no target: give --pid PID or --comm NAME; see --help");
+	if (!options->pids.n && !has_other_targets(options)) {
+		(void)err_set(err, 0,
+			      "no target: give --pid PID, --comm NAME, --exe PATH, --cgroup PATH, --all, or "
+			      "-- COMMAND; see --help");
 		return EXIT_USAGE;
 	}
 	for (size_t i = 0; i < options->pids.n; i++) {
@@ -141,29 +150,59 @@ static enum exit_status add_pids(struct observer *o, const struct options *optio
 	return EXIT_GOOD;
 }
 
+static bool add_found(struct observer *o, pid_t pid)
+{
+	struct err err = { { 0 } };
+	int r = pid == getpid() ? -EEXIST : observer_add(o, pid, &err);
+
+	if (r == -ENOSPC)
+		log_warn_once("%s", err.text);
+	if (!r)
+		say_target(observer_identity(o, observer_processes(o) - 1));
+	return !r;
+}
+
+static bool is_wanted(const struct options *options, pid_t pid)
+{
+	for (size_t i = 0; i < options->comms.n; i++) {
+		if (procfs_has_comm(PROC_ROOT, pid, options->comms.word[i]))
+			return true;
+	}
+	for (size_t i = 0; i < options->exes.n; i++) {
+		if (procfs_has_exe(PROC_ROOT, pid, options->exes.word[i]))
+			return true;
+	}
+	return false;
+}
+
+static size_t add_of_cgroup(struct observer *o, const char *path)
+{
+	struct pid_list list = { 0 };
+	size_t added = 0;
+	int r = procfs_cgroup(path, &list);
+
+	if (r)
+		log_warn_once("--cgroup %s: %s", path, strerror(-r));
+	for (size_t i = 0; i < list.n; i++)
+		added += add_found(o, list.pids[i]);
+	free(list.pids);
+	return added;
+}
+
 size_t targets_rescan(struct observer *o, const struct options *options)
 {
+	struct pid_list list = { 0 };
 	size_t added = 0;
 
-	for (size_t i = 0; i < options->comms.n; i++) {
-		pid_t *pids = NULL;
-		size_t n = 0;
-
-		if (procfs_find_comm(PROC_ROOT, options->comms.word[i], &pids, &n))
-			continue;
-		for (size_t k = 0; k < n; k++) {
-			struct err err = { { 0 } };
-			int r = pids[k] == getpid() ? -EEXIST : observer_add(o, pids[k], &err);
-
-			if (!r) {
-				say_target(observer_identity(o, observer_processes(o) - 1));
-				added++;
-			} else if (r == -ENOSPC) {
-				log_warn_once("%s", err.text);
-			}
-		}
-		free(pids);
+	for (size_t i = 0; i < options->cgroups.n; i++)
+		added += add_of_cgroup(o, options->cgroups.word[i]);
+	if ((!options->comms.n && !options->exes.n) || procfs_list(PROC_ROOT, &list))
+		return added;
+	for (size_t i = 0; i < list.n; i++) {
+		if (is_wanted(options, list.pids[i]))
+			added += add_found(o, list.pids[i]);
 	}
+	free(list.pids);
 	return added;
 }
 
@@ -173,14 +212,19 @@ enum exit_status targets_add(struct observer *o, const struct options *options, 
 
 	if (status)
 		return status;
+	if (options->all && observer_add_all(o, err))
+		return EXIT_MISSING;
 	(void)targets_rescan(o, options);
-	if (!observer_processes(o) && !options->comms.n) {
+	if (observer_processes(o)) {
+		if (!options->all)
+			warn_if_different(o);
+		return EXIT_GOOD;
+	}
+	if (!has_other_targets(options)) {
 		(void)err_set(err, 0, "nothing is left to observe");
 		return EXIT_USAGE;
 	}
-	if (!observer_processes(o))
-		log_info("no process of that name yet; waiting for one");
-	else
-		warn_if_different(o);
+	if (!options->program)
+		log_info("no such process yet; waiting for one");
 	return EXIT_GOOD;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From --pid and --comm to processes that are observed. */
+/* From --pid, --comm, --exe, --cgroup and --all to processes that are observed. */
 #ifndef SKYOBSERVE_CMD_TARGETS_H
 #define SKYOBSERVE_CMD_TARGETS_H
 
@@ -17,7 +17,7 @@ enum exit_status {
 };
 
 /*
- * Check what --pid and --comm name, before anything is attached. Returns EXIT_GOOD, or the status
+ * Check what the command line names, before anything is attached. Returns EXIT_GOOD, or the status
  * to exit with and @err: no target named, `pgrep` found nothing, a process that does not exist, a
  * thread, a kernel thread.
  */
@@ -30,7 +30,7 @@ enum exit_status targets_check(const struct options *options, struct err *err);
 enum exit_status targets_add(struct observer *o, const struct options *options, struct err *err);
 
 /*
- * Take in processes of the --comm names that appeared since. Returns how many. Those that cannot be
+ * Take in what appeared since of --comm, --exe and --cgroup. Returns how many. Those that cannot be
  * observed are said once on stderr.
  */
 size_t targets_rescan(struct observer *o, const struct options *options);

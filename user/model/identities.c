@@ -117,9 +117,6 @@ void identities_of(const struct snapshot *snap, const struct process_snap *p,
 
 	for (size_t i = 0; i < NR_IDENTITIES; i++)
 		ret_identities[i] = (struct identity){ 0 };
-	/* What was taken over from processes that ended was checked while they lived. */
-	if (p->incarnations != 1)
-		return;
 	if (calls) {
 		u64 ended = c[CELL_EXITS] + c[CELL_NEVER_RETURNED];
 

@@ -145,7 +145,8 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 		m->resident_bytes += p->books_now.resident_bytes;
 		m->has_resident = true;
 	}
-	add_identities(m, snap, p, totals);
+	if (i < snap->nr_counted) /* what was taken over was checked while it lived */
+		add_identities(m, snap, p, totals);
 	return r;
 }
 

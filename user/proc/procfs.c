@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Read at most @n - 1 bytes; the text is NUL-terminated. Returns its length or a negative errno. */
@@ -242,41 +243,88 @@ static int by_pid(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-int procfs_find_comm(const char *root, const char *comm, pid_t **ret_pids, size_t *ret_n)
+static int add_pid(struct pid_list *list, pid_t pid)
 {
-	pid_t *pids = NULL;
-	size_t n = 0, cap = 0;
+	if (list->n == list->cap) {
+		size_t cap = list->cap ? 2 * list->cap : 64;
+		pid_t *grown = realloc(list->pids, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		list->pids = grown;
+		list->cap = cap;
+	}
+	list->pids[list->n++] = pid;
+	return 0;
+}
+
+int procfs_list(const char *root, struct pid_list *ret_list)
+{
+	struct pid_list list = { 0 };
 	struct dirent *d;
 	DIR *dir = opendir(root);
+	int r = 0;
 
 	if (!dir)
 		return -errno;
-	while ((d = readdir(dir))) {
+	while (!r && (d = readdir(dir))) {
 		struct proc_stat stat;
 		pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
 
-		if (pid <= 0 || procfs_stat(root, pid, &stat) ||
-		    stat.flags & PROC_FLAG_KTHREAD || (comm && strcmp(stat.comm, comm)))
-			continue;
-		if (n == cap) {
-			pid_t *grown;
-
-			cap = cap ? 2 * cap : 16;
-			grown = realloc(pids, cap * sizeof(*grown));
-			if (!grown) {
-				free(pids);
-				closedir(dir);
-				return -ENOMEM;
-			}
-			pids = grown;
-		}
-		pids[n++] = pid;
+		if (pid > 0 && !procfs_stat(root, pid, &stat) && !(stat.flags & PROC_FLAG_KTHREAD))
+			r = add_pid(&list, pid);
 	}
 	closedir(dir);
-	if (n)
-		qsort(pids, n, sizeof(*pids), by_pid);
-	*ret_pids = pids;
-	*ret_n = n;
+	if (r) {
+		free(list.pids);
+		return r;
+	}
+	if (list.n)
+		qsort(list.pids, list.n, sizeof(*list.pids), by_pid);
+	*ret_list = list;
+	return 0;
+}
+
+bool procfs_has_comm(const char *root, pid_t pid, const char *comm)
+{
+	struct proc_stat stat;
+
+	return !procfs_stat(root, pid, &stat) && !strcmp(stat.comm, comm);
+}
+
+bool procfs_has_exe(const char *root, pid_t pid, const char *path)
+{
+	char link[256];
+	struct stat wanted, has;
+
+	snprintf(link, sizeof(link), "%s/%d/exe", root, (int)pid);
+	/* Through the link: the file that is executed, even if it was renamed since. */
+	return !stat(path, &wanted) && !stat(link, &has) && wanted.st_dev == has.st_dev &&
+	       wanted.st_ino == has.st_ino;
+}
+
+int procfs_cgroup(const char *path, struct pid_list *ret_list)
+{
+	struct pid_list list = { 0 };
+	char file[4096];
+	FILE *f;
+	int pid, r = 0;
+
+	snprintf(file, sizeof(file), "%s%s/cgroup.procs", path[0] == '/' ? "" : "/sys/fs/cgroup/",
+		 path);
+	f = fopen(file, "re");
+	if (!f)
+		return -errno;
+	while (!r && fscanf(f, "%d", &pid) == 1) {
+		if (pid > 0) /* 0: of another pid namespace */
+			r = add_pid(&list, pid);
+	}
+	fclose(f);
+	if (r) {
+		free(list.pids);
+		return r;
+	}
+	*ret_list = list;
 	return 0;
 }
 

@@ -56,11 +56,26 @@ void procfs_books(const char *root, pid_t pid, u64 now_ns, struct proc_books *re
  */
 int procfs_thread_calls(const char *root, pid_t pid, struct thread_call **ret_calls, size_t *ret_n);
 
+/* A list of process ids; @pids is to be freed. */
+struct pid_list {
+	pid_t *pids;
+	size_t n, cap;
+};
+
+/* All programs (not kernel threads), ascending. Returns 0 or a negative errno. */
+int procfs_list(const char *root, struct pid_list *ret_list);
+
+/* Whether a process is called @comm. */
+bool procfs_has_comm(const char *root, pid_t pid, const char *comm);
+
+/* Whether a process executes the file @path, under whatever name it was started. */
+bool procfs_has_exe(const char *root, pid_t pid, const char *path);
+
 /*
- * Process ids of programs (not kernel threads) whose comm is @comm, or all if it is NULL, ascending;
- * *ret_pids is to be freed. Returns 0 or a negative errno.
+ * Processes of a control group: @path is its folder, absolute or below /sys/fs/cgroup. 0 or a negative
+ * errno.
  */
-int procfs_find_comm(const char *root, const char *comm, pid_t **ret_pids, size_t *ret_n);
+int procfs_cgroup(const char *path, struct pid_list *ret_list);
 
 /* kernel.pid_max, 0 if it cannot be read. */
 u64 procfs_max_pid(const char *root);

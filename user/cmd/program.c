@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that is started to be observed. */
+#define _GNU_SOURCE /* pipe2, setresuid */
+#include "user/cmd/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Whose program it is, and NULL for ourselves. */
+static int find_user(const char *user, struct passwd **ret_pw, struct err *err)
+{
+	const char *sudo = getenv("SUDO_UID");
+
+	*ret_pw = NULL;
+	if (user) {
+		*ret_pw = getpwnam(user);
+		if (!*ret_pw)
+			return err_set(err, -EINVAL, "--user %s: there is no such user", user);
+	} else if (sudo && !geteuid() && strcmp(sudo, "0") != 0) {
+		*ret_pw = getpwuid((uid_t)strtoul(sudo, NULL, 10));
+	}
+	return 0;
+}
+
+static int become(const struct passwd *pw)
+{
+	if (!pw)
+		return 0;
+	if (initgroups(pw->pw_name, pw->pw_gid) || setresgid(pw->pw_gid, pw->pw_gid, pw->pw_gid) ||
+	    setresuid(pw->pw_uid, pw->pw_uid, pw->pw_uid))
+		return -errno;
+	(void)setenv("HOME", pw->pw_dir, 1); /* an unset variable only inconveniences */
+	(void)setenv("USER", pw->pw_name, 1);
+	(void)setenv("LOGNAME", pw->pw_name, 1);
+	return 0;
+}
+
+/* In the child, up to the first instruction of the program. Does not return. */
+static void run_child(char **argv, const struct passwd *pw, int go, int failed)
+{
+	const char *slash = strrchr(argv[0], '/');
+	sigset_t none;
+	char c;
+	int e;
+
+	prctl(PR_SET_NAME, slash ? slash + 1 : argv[0]);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	e = -become(pw);
+	if (write(failed, &e, sizeof(e)) != sizeof(e)) /* ready, if it is 0 */
+		_exit(127);
+	if (!e && read(go, &c, 1) < 0)
+		e = errno;
+	if (!e) {
+		execvp(argv[0], argv);
+		e = errno;
+	}
+	(void)!write(failed, &e, sizeof(e)); /* nobody is left to tell */
+	_exit(127);
+}
+
+/* An errno that the child sends; end of file is 0. */
+static int read_errno(int fd)
+{
+	int e = 0;
+	ssize_t n;
+
+	do {
+		n = read(fd, &e, sizeof(e));
+	} while (n < 0 && errno == EINTR);
+	return n == sizeof(e) ? e : 0;
+}
+
+int program_prepare(char **argv, const char *user, struct program *ret_program, struct err *err)
+{
+	struct passwd *pw;
+	int go[2], failed[2];
+	pid_t pid;
+	int r = find_user(user, &pw, err);
+
+	if (r)
+		return r;
+	if (pipe2(go, O_CLOEXEC))
+		return err_set(err, -errno, "cannot start %s: %s", argv[0], strerror(errno));
+	if (pipe2(failed, O_CLOEXEC)) {
+		r = -errno;
+		close(go[0]);
+		close(go[1]);
+		return err_set(err, r, "cannot start %s: %s", argv[0], strerror(-r));
+	}
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		close(failed[0]);
+		run_child(argv, pw, go[0], failed[1]);
+	}
+	r = pid < 0 ? -errno : 0;
+	close(go[0]);
+	close(failed[1]);
+	*ret_program = (struct program){ .pid = pid, .go = go[1], .failed = failed[0] };
+	if (r) {
+		ret_program->pid = 0;
+		close(go[1]);
+		close(failed[0]);
+		return err_set(err, r, "cannot start %s: %s", argv[0], strerror(-r));
+	}
+	/* Its name and its user are what they will be before anybody looks at it. */
+	r = read_errno(ret_program->failed);
+	return r ? err_set(err, -r, "cannot start %s as that user: %s", argv[0], strerror(r)) : 0;
+}
+
+int program_start(struct program *p, const char *name, struct err *err)
+{
+	int e;
+
+	close(p->go);
+	p->go = -1;
+	e = read_errno(p->failed); /* end of file: exec closed the other end */
+	close(p->failed);
+	p->failed = -1;
+	if (!e)
+		return 0;
+	return err_set(err, -e, "cannot execute %s: %s", name, strerror(e));
+}
+
+int program_status(struct program *p)
+{
+	int status;
+
+	if (!p->pid || waitpid(p->pid, &status, WNOHANG) != p->pid)
+		return -1;
+	p->pid = 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void program_done(struct program *p)
+{
+	if (p->pid && p->go > 0) { /* it was not released: closing would let it begin */
+		kill(p->pid, SIGKILL);
+		waitpid(p->pid, NULL, 0);
+	}
+	if (p->go > 0)
+		close(p->go);
+	if (p->failed > 0)
+		close(p->failed);
+	*p = (struct program){ 0 };
+}
