@@ -158,8 +158,9 @@ $(B)/%.o: %.c $(B)/flags.stamp
 
 $(LIB): $(LIB_OBJS) $(B)/objects.stamp
 	$(say) AR $@
-	$(Q)rm -f $@
-	$(Q)ar qcs $@ $(LIB_OBJS)
+	$(Q)rm -f $@.new
+	$(Q)ar qcs $@.new $(LIB_OBJS)
+	$(Q)mv $@.new $@
 
 $(B)/skyobserve: $(MAIN_OBJ) $(LIB) $(B)/flags.stamp
 	$(say) LD $@
