@@ -68,7 +68,7 @@ MACHINE := $(patsubst aarch64,arm64,$(shell uname -m))
 BPF_TARGET_ARCH := $(patsubst x86_64,x86,$(MACHINE))
 
 # Libraries of the program, by their pkg-config names, and of the workloads.
-PACKAGES := libbpf libelf libdw libmicrohttpd zlib
+PACKAGES := libbpf libelf libdw capstone libmicrohttpd zlib
 WORKLOAD_PACKAGES := liburing
 
 INCLUDES := -Iinclude -I.

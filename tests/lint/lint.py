@@ -24,6 +24,7 @@ TOPS = ("include", "bpf", "user", "tests", "vmlinux", "packaging", "dashboards",
 LIBRARIES = (
     ("libbpf", r"bpf/.*", ("bpf", "user/bpf", "tests")),
     ("libelf, libdw", r"(libelf|gelf|dwarf|nlist)\.h|elfutils/.*", ("user/elf", "tests")),
+    ("capstone", r"capstone/.*", ("user/elf", "tests")),
     ("zlib", r"(zlib|zconf)\.h", ("user/http", "user/record", "user/pprof", "tests")),
     ("libmicrohttpd", r"microhttpd.*\.h", ("user/http",)),
     ("libyaml, libcrypt", r"(yaml|crypt)\.h", ("user/http",)),
@@ -31,8 +32,8 @@ LIBRARIES = (
 
 # Every stage of user/ may include itself and these; cmd wires the stages, so it may include all.
 SHARED_STAGES = ("base", "model")
-# What the shared ones may include besides themselves: base nothing, model base.
-SHARED_MAY = {"base": (), "model": ("base",)}
+# Those that may include something else: base nothing, model base, runtimes also the file that they read.
+SHARED_MAY = {"base": (), "model": ("base",), "runtime": ("base", "model", "elf")}
 WIRING = ("cmd", "main.c")
 
 # First match wins. Headers of tests may be shared with the BPF programs of the tests.
