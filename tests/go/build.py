@@ -23,24 +23,24 @@ import vmlib
 
 HERE = Path(__file__).resolve().parent
 
-# program, environment, arguments of `go build`, oldest version that can.
-Variant = collections.namedtuple("Variant", "program environment arguments oldest")
+# program, environment, arguments of `go build`.
+Variant = collections.namedtuple("Variant", "program environment arguments")
 
 STATIC, CGO = {"CGO_ENABLED": "0"}, {"CGO_ENABLED": "1"}
 STRIP = ["-ldflags=-s -w"]
 VARIANTS = {
-    "web": Variant("web", STATIC, [], None),
-    "web-stripped": Variant("web", STATIC, STRIP, None),
-    "static": Variant("small", STATIC, [], None),
-    "static-stripped": Variant("small", STATIC, STRIP, None),
-    "pie": Variant("small", STATIC, ["-buildmode=pie"], None),
-    "pie-stripped": Variant("small", STATIC, ["-buildmode=pie", *STRIP], None),
-    "cgo": Variant("small", CGO, [], None),
-    "cgo-stripped": Variant("small", CGO, STRIP, None),
-    "cgo-pie": Variant("small", CGO, ["-buildmode=pie"], None),
-    "cgo-pie-stripped": Variant("small", CGO, ["-buildmode=pie", *STRIP], None),
-    "arm64": Variant("small", {**STATIC, "GOARCH": "arm64"}, [], None),
-    "arm64-stripped": Variant("small", {**STATIC, "GOARCH": "arm64"}, STRIP, None),
+    "static": Variant("small", STATIC, []),
+    "static-stripped": Variant("small", STATIC, STRIP),
+    "pie": Variant("small", STATIC, ["-buildmode=pie"]),
+    "pie-stripped": Variant("small", STATIC, ["-buildmode=pie", *STRIP]),
+    "cgo": Variant("small", CGO, []),
+    "cgo-stripped": Variant("small", CGO, STRIP),
+    "cgo-pie": Variant("small", CGO, ["-buildmode=pie"]),
+    "cgo-pie-stripped": Variant("small", CGO, ["-buildmode=pie", *STRIP]),
+    "arm64": Variant("small", {**STATIC, "GOARCH": "arm64"}, []),
+    "arm64-stripped": Variant("small", {**STATIC, "GOARCH": "arm64"}, STRIP),
+    "web": Variant("web", STATIC, []),
+    "web-stripped": Variant("web", STATIC, STRIP),
 }
 
 
@@ -58,10 +58,10 @@ def go_environment(goroot, extra=None):
 def build(version, goroot, name):
     """Path of the program, made if it is not there."""
     row, product = VARIANTS[name], binary(version, name)
-    sources = [p for p in (HERE / row.program).iterdir()] + [Path(__file__)]
+    sources = [p for p in (HERE / row.program).iterdir()]
     if vmlib.is_older(product, *sources):
         product.parent.mkdir(parents=True, exist_ok=True)
-        vmlib.run([fetch.go_command(goroot), "build", *row.arguments, "-o", product, "."],
+        vmlib.run([fetch.go_command(goroot), "build", "-buildvcs=false", *row.arguments, "-o", product, "."],
                   cwd=HERE / row.program, env=go_environment(goroot, row.environment), timeout=900)
     return product
 
