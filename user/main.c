@@ -5,6 +5,7 @@
 
 #include "user/base/log.h"
 #include "user/cmd/doctor.h"
+#include "user/cmd/inspect.h"
 #include "user/cmd/options.h"
 #include "user/cmd/selftest.h"
 #include "user/cmd/serve.h"
@@ -19,6 +20,7 @@ static const struct command {
 	{ "serve", cmd_serve, "observe and serve metrics (the default)" },
 	{ "top", cmd_top, "the same, with a live table on the terminal" },
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
+	{ "inspect", cmd_inspect, "what is known of a program: --pid PID, or FILE" },
 	{ "selftest", cmd_selftest, "workloads of known truth: a table of wanted = got" },
 };
 

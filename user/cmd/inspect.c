@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/* What is known of a program from its file, for people. It is read in a confined process. */
+#include "user/cmd/inspect.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/base/log.h"
+#include "user/cmd/targets.h"
+#include "user/elf/file.h"
+#include "user/proc/procfs.h"
+#include "user/render/paper.h"
+#include "user/runtime/worker.h"
+
+#define WIDTH	     80
+#define LABEL_COLUMN 16
+#define POINT_COLUMN 18
+
+__attribute__((format(printf, 3, 4))) static void row(struct paper *p, const char *label,
+						      const char *fmt, ...)
+{
+	char text[TARGET_SETTINGS];
+	char head[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(head, sizeof(head), "  %s", label);
+	paper_begin(p, LABEL_COLUMN, PAPER_PLAIN, head);
+	paper_text(p, PAPER_PLAIN, text);
+	paper_end(p);
+}
+
+static void title(struct paper *p, const char *text)
+{
+	if (p->buf->len)
+		buf_char(p->buf, '\n');
+	paper_begin(p, 0, PAPER_STRONG, text);
+	paper_end(p);
+}
+
+static const char *machine_name(u16 machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return "x86-64";
+	case EM_AARCH64:
+		return "arm64";
+	default:
+		return "another machine";
+	}
+}
+
+static void print_file(struct paper *p, const char *path, const struct target_file *f)
+{
+	title(p, "FILE");
+	row(p, "path", "%s", path);
+	row(p, "size", "%llu bytes", f->n_bytes);
+	row(p, "kind", "%s, %s, %s", machine_name(f->machine),
+	    f->dynamic ? "dynamically linked" : "statically linked",
+	    f->pie ? "position-independent" : "at a fixed address");
+	row(p, "symbols", "%s", f->symtab ? "yes" : "stripped");
+	row(p, "DWARF", "%s", f->dwarf ? "yes" : "none");
+	if (*f->build_id)
+		row(p, "build id", "%s", f->build_id);
+	row(p, "base address", "0x%llx", f->base_vaddr);
+}
+
+static void print_settings(struct paper *p, const char *settings)
+{
+	const char *label = "settings";
+
+	while (*settings) {
+		size_t n = strcspn(settings, "\n");
+
+		row(p, label, "%.*s", (int)n, settings);
+		label = "";
+		settings += n + (settings[n] == '\n');
+	}
+}
+
+static void print_go(struct paper *p, const struct go_target *go)
+{
+	title(p, "GO PROGRAM");
+	if (*go->info_why) {
+		row(p, "version", "unknown: %s", go->info_why);
+	} else {
+		row(p, "version", "%s", go->version_text);
+		row(p, "package", "%s", *go->path ? go->path : "unknown");
+		if (*go->module)
+			row(p, "module", "%s %s", go->module, go->module_version);
+		row(p, "cgo", "%s", go->cgo ? "yes" : "no");
+		print_settings(p, go->settings);
+	}
+	if (*go->build_id)
+		row(p, "Go build id", "%s", go->build_id);
+}
+
+static void print_functions(struct paper *p, const struct go_target *go)
+{
+	title(p, "FUNCTION TABLE");
+	if (*go->functions_why) {
+		row(p, "refused", "%s", go->functions_why);
+		return;
+	}
+	row(p, "functions", "%u", go->nr_functions);
+	row(p, "layout", "%s and later", go->pclntab_layout);
+	row(p, "table at", "0x%llx, found by %s", go->pclntab_vaddr, go->pclntab_found_by);
+	row(p, "text at", "0x%llx, by %s", go->text_start, go->text_source);
+	if (go->moduledata_vaddr)
+		row(p, "module data", "0x%llx", go->moduledata_vaddr);
+	else
+		row(p, "module data", "not found");
+	row(p, "inlined calls", "%s", go->inlined_known ? "known" : "unknown");
+}
+
+static void print_place(struct paper *p, u64 offset, bool emulated, bool exact)
+{
+	paper_item(p, PAPER_PLAIN, "offset 0x%llx %s, %s;", offset,
+		   emulated ? "emulated" : "single-stepped",
+		   exact ? "once per call" : "again when the stack grows");
+}
+
+static void print_point(struct paper *p, const char *name, const char *function,
+			const struct target_function *f)
+{
+	char head[64];
+
+	snprintf(head, sizeof(head), "  %s", name);
+	paper_begin(p, POINT_COLUMN, PAPER_PLAIN, head);
+	paper_text(p, PAPER_PLAIN, function);
+	paper_end(p);
+	paper_begin(p, POINT_COLUMN, PAPER_PLAIN, "");
+	if (f->vaddr)
+		paper_item(p, PAPER_PLAIN, "at 0x%llx;", f->vaddr);
+	if (*f->why) {
+		paper_item(p, PAPER_STRONG, "refused:");
+		paper_text(p, PAPER_PLAIN, f->why);
+	} else {
+		print_place(p, f->cheap_offset, f->cheap_emulated, f->cheap_exact);
+		if (f->exact_offset != f->cheap_offset && f->exact_exact)
+			print_place(p, f->exact_offset, f->exact_emulated, f->exact_exact);
+		paper_item(p, PAPER_PLAIN, "returns at %u place%s", f->nr_returns,
+			   f->nr_returns == 1 ? "" : "s");
+	}
+	paper_end(p);
+}
+
+static void print_points(struct paper *p, const struct go_target *go)
+{
+	title(p, "PROBE POINTS");
+	for (int i = 0; i < NR_GO_POINTS; i++)
+		print_point(p, go_point_names[i], go_point_functions[i], &go->points[i]);
+}
+
+static void print_variables(struct paper *p, const struct go_target *go)
+{
+	static const char *const how[] = {
+		[TARGET_NOT_FOUND] = "refused:",
+		[TARGET_BY_SYMBOL] = "by its symbol",
+		[TARGET_BY_CODE] = "by the code that uses it",
+	};
+
+	title(p, "RUNTIME VARIABLES");
+	for (int i = 0; i < NR_GO_DATA; i++) {
+		const struct target_variable *v = &go->variables[i];
+		char head[64];
+
+		snprintf(head, sizeof(head), "  %s", go_data_names[i]);
+		paper_begin(p, 30, PAPER_PLAIN, head);
+		if (v->vaddr)
+			paper_item(p, PAPER_PLAIN, "0x%llx", v->vaddr);
+		paper_item(p, v->vaddr ? PAPER_PLAIN : PAPER_STRONG, "%s", how[v->found]);
+		paper_text(p, PAPER_PLAIN, v->why);
+		paper_end(p);
+	}
+}
+
+/* The members of one type, one line or more; returns where the next type begins. */
+static int print_type(struct paper *p, const struct go_target *go, int from)
+{
+	const char *type = go_field_names[from].type;
+	bool known = false;
+	char head[64];
+	int i;
+
+	for (i = from; i < NR_GO_FIELDS && !strcmp(go_field_names[i].type, type); i++)
+		known |= go->offsets[i] >= 0;
+	if (!known)
+		return i;
+
+	snprintf(head, sizeof(head), "  %s", type);
+	paper_begin(p, 4, PAPER_STRONG, head);
+	paper_end(p);
+	paper_begin(p, 6, PAPER_PLAIN, "");
+	for (i = from; i < NR_GO_FIELDS && !strcmp(go_field_names[i].type, type); i++) {
+		if (go->offsets[i] < 0)
+			continue;
+		paper_item(p, PAPER_PLAIN, "%s %d",
+			   *go_field_names[i].member ? go_field_names[i].member : "size",
+			   go->offsets[i]);
+	}
+	paper_end(p);
+	return i;
+}
+
+static void print_layout(struct paper *p, const struct go_target *go)
+{
+	title(p, "LAYOUT");
+	if (go->layout == TARGET_LAYOUT_NONE) {
+		row(p, "refused", "%s", go->layout_why);
+		return;
+	}
+	row(p, "source", "%s",
+	    go->layout == TARGET_LAYOUT_DWARF ? "the program's own DWARF"
+					      : "the table of tested Go versions");
+	for (int i = 0; i < NR_GO_FIELDS;)
+		i = print_type(p, go, i);
+}
+
+static int print(const char *path, const struct target *target)
+{
+	struct buf out = { 0 };
+	struct paper p = { .buf = &out,
+			   .width = WIDTH,
+			   .colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") };
+	int status = EXIT_GOOD;
+
+	print_file(&p, path, &target->file);
+	if (!*target->runtime) {
+		title(&p, "RUNTIME");
+		row(&p, "none known",
+		    "it is not a Go program, the only kind that is known more of");
+	} else {
+		print_go(&p, &target->go);
+		print_functions(&p, &target->go);
+		print_points(&p, &target->go);
+		print_variables(&p, &target->go);
+		print_layout(&p, &target->go);
+	}
+	if (out.failed || fwrite(out.bytes, 1, out.len, stdout) != out.len || fflush(stdout)) {
+		log_error("inspect: the report could not be written");
+		status = EXIT_FAILED;
+	}
+	buf_done(&out);
+	return status;
+}
+
+/* The executable of a process; *ret_status says why there is none. */
+static int open_pid(const char *word, char *ret_path, size_t n, int *ret_status)
+{
+	pid_t pid = strlen(word) < 10 ? (pid_t)strtol(word, NULL, 10) : 0;
+	struct err err = { { 0 } };
+	struct proc_stat stat;
+	int fd;
+
+	*ret_status = EXIT_INVALID;
+	if (pid <= 0 || procfs_stat("/proc", pid, &stat)) {
+		log_error("inspect: --pid %s: there is no such process (any more)", word);
+		return -1;
+	}
+	if (stat.state == 'Z' || stat.state == 'X') {
+		log_error("inspect: --pid %s: `%s` has ended", word, stat.comm);
+		return -1;
+	}
+	*ret_status = EXIT_FAILED;
+	procfs_exe("/proc", pid, ret_path, n);
+	fd = elf_open_pid(pid, &err);
+	if (fd == -ENOENT)
+		log_error("inspect: --pid %s: `%s` is a kernel thread, or has just ended", word,
+			  stat.comm);
+	else if (fd < 0)
+		log_error("inspect: --pid %s: %s", word, err.text);
+	return fd;
+}
+
+static int open_target(const struct options *o, char *ret_path, size_t n, int *ret_status)
+{
+	struct err err = { { 0 } };
+	int fd;
+
+	if (o->pids.n)
+		return open_pid(o->pids.word[0], ret_path, n, ret_status);
+	snprintf(ret_path, n, "%s", o->rest.word[0]);
+	fd = elf_open_path(ret_path, &err);
+	if (fd < 0)
+		log_error("inspect: %s: %s", ret_path, err.text);
+	*ret_status = EXIT_FAILED;
+	return fd;
+}
+
+int cmd_inspect(const struct options *options)
+{
+	struct target_request request = { 0 };
+	struct err err = { { 0 } };
+	struct target *target;
+	char path[512] = "";
+	int fd, status;
+
+	if (options->pids.n + options->rest.n != 1) {
+		log_error("inspect: give one program: skyobserve inspect --pid PID, or "
+			  "skyobserve inspect FILE");
+		return EXIT_USAGE;
+	}
+	fd = open_target(options, path, sizeof(path), &status);
+	if (fd < 0)
+		return status;
+	target = calloc(1, sizeof(*target));
+	if (!target || target_read_confined(fd, &request, target, &err)) {
+		log_error("inspect: %s: %s", path, target ? err.text : "no memory");
+		status = EXIT_FAILED;
+	} else {
+		status = print(path, target);
+	}
+	free(target);
+	close(fd);
+	return status;
+}
