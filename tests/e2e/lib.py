@@ -164,7 +164,7 @@ def bpf_ids_of(pid):
 def bpf_ids(kind):
     """All of the machine, as bpftool lists them."""
     shown = subprocess.run(["bpftool", "-j", kind, "show"], capture_output=True, text=True, timeout=DEADLINE_S)
-    return {row["id"] for row in json.loads(shown.stdout or "[]")}
+    return {row["id"] for row in json.loads(shown.stdout or "[]") if "id" in row}  # else it went away just then
 
 
 def bpf_left(ids):
@@ -330,7 +330,7 @@ def identities_wrong(metrics, names=EXACT_IDENTITIES, **labels):
     wrong = []
     for identity in names:
         found = metrics.select("skyobserve_identity_ok", identity=identity, **labels)
-        if not found:
+        if not found and metrics.sum("skyobserve_process_up", **labels):
             wrong.append(f"no identity {identity}")
         for have, ok in found:
             if ok != 1:
@@ -341,7 +341,7 @@ def identities_wrong(metrics, names=EXACT_IDENTITIES, **labels):
 
 def scrape_wrong(metrics):
     """What must be true of every scrape, whatever happens meanwhile; a list of texts."""
-    wrong = identities_wrong(metrics) if metrics.select("skyobserve_process_up") else []
+    wrong = identities_wrong(metrics)
     for labels, lost in metrics.select("skyobserve_dropped_events_total"):
         if lost:
             wrong.append(f"{lost} dropped events, reason {labels['reason']}")

@@ -227,6 +227,11 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 
 	config.bounds.max_processes = o->max_processes;
 	config.bounds.max_threads = o->max_threads;
+	if (o->rest.n) {
+		(void)err_set(err, -EINVAL, "`%s` is one word too many; a command to start goes behind --",
+			      o->rest.word[0]);
+		return EXIT_USAGE;
+	}
 	if (options_groups(o->groups, &config.groups, err))
 		return EXIT_USAGE;
 	status = targets_check(o, err);
