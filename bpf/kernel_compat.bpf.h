@@ -20,12 +20,12 @@
 #include "layout.h"
 
 #if defined(HOOK_RAW_TP)
-#define HOOK(name)	 SEC("raw_tp/" #name)
-#define KREAD(p, field)	 BPF_CORE_READ(p, field)
+#define HOOK(name)	    SEC("raw_tp/" #name)
+#define KREAD(p, field)	    BPF_CORE_READ(p, field)
 #define KREAD_BIT(p, field) BPF_CORE_READ_BITFIELD_PROBED(p, field)
 #else
-#define HOOK(name)	 SEC("tp_btf/" #name)
-#define KREAD(p, field)	 ((p)->field)
+#define HOOK(name)	    SEC("tp_btf/" #name)
+#define KREAD(p, field)	    ((p)->field)
 #define KREAD_BIT(p, field) BPF_CORE_READ_BITFIELD(p, field)
 #endif
 
@@ -34,9 +34,9 @@
 
 /* Stable since Linux 4.14 (include/linux/sched.h). */
 #define COMPAT_TASK_UNINTERRUPTIBLE 0x0002
-#define COMPAT_TASK_STOPPED 0x0004
-#define COMPAT_TASK_TRACED  0x0008
-#define COMPAT_TASK_DEAD    0x0080
+#define COMPAT_TASK_STOPPED	    0x0004
+#define COMPAT_TASK_TRACED	    0x0008
+#define COMPAT_TASK_DEAD	    0x0080
 
 /* 2f064a59a11f (5.14): task_struct.state became __state. */
 struct task_struct___before_5_14 {
@@ -137,9 +137,9 @@ static __always_inline void compat_task_counts_probed(struct task_struct *task,
  * registers directly.
  */
 #if defined(__TARGET_ARCH_x86)
-#define CALL_REG_1 di
-#define CALL_REG_3 dx
-#define CALL_REG_6 r9
+#define CALL_REG_1	  di
+#define CALL_REG_3	  dx
+#define CALL_REG_6	  r9
 #define CALL_ARG(regs, n) KREAD(regs, CALL_REG_##n)
 #else
 /* arm64 keeps the first argument apart: regs[0] is the return value's place. */

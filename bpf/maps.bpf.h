@@ -7,28 +7,28 @@
 #ifndef SKYOBSERVE_MAPS_BPF_H
 #define SKYOBSERVE_MAPS_BPF_H
 
-#define MMAP_ARRAY(name, value_type)                  \
-	struct {                                      \
-		__uint(type, BPF_MAP_TYPE_ARRAY);     \
-		__uint(map_flags, BPF_F_MMAPABLE);    \
-		__uint(max_entries, 1);               \
-		__type(key, u32);                     \
-		__type(value, value_type);            \
+#define MMAP_ARRAY(name, value_type)               \
+	struct {                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);  \
+		__uint(map_flags, BPF_F_MMAPABLE); \
+		__uint(max_entries, 1);            \
+		__type(key, u32);                  \
+		__type(value, value_type);         \
 	} name SEC(".maps")
 
-#define HASH(name, key_type, value_type)              \
-	struct {                                      \
-		__uint(type, BPF_MAP_TYPE_HASH);      \
-		__uint(max_entries, 1);               \
-		__type(key, key_type);                \
-		__type(value, value_type);            \
+#define HASH(name, key_type, value_type)         \
+	struct {                                 \
+		__uint(type, BPF_MAP_TYPE_HASH); \
+		__uint(max_entries, 1);          \
+		__type(key, key_type);           \
+		__type(value, value_type);       \
 	} name SEC(".maps")
 
-#define FREE_LIST(name)                               \
-	struct {                                      \
-		__uint(type, BPF_MAP_TYPE_STACK);     \
-		__uint(max_entries, 1);               \
-		__uint(value_size, sizeof(u32));      \
+#define FREE_LIST(name)                           \
+	struct {                                  \
+		__uint(type, BPF_MAP_TYPE_STACK); \
+		__uint(max_entries, 1);           \
+		__uint(value_size, sizeof(u32));  \
 	} name SEC(".maps")
 
 /* Which process ids are observed. */

@@ -5,8 +5,9 @@
  *
  * Totals of CPU time, waiting for a CPU, switches and faults are differences of the kernel's own
  * counters, so that a switch the kernel does not report (seen: 3 in 10,000 on one kernel) delays
- * a charge and loses none, and is found out by its number. Our stamps say why a thread was off the CPU, how much of its CPU time
- * was inside system calls, and check the kernel's totals (I-1, I-6, I-7, I-8).
+ * a charge and loses none, and is found out by its number. Our stamps say why a thread was off the
+ * CPU, how much of its CPU time was inside system calls, and check the kernel's totals (I-1, I-6,
+ * I-7, I-8).
  */
 #ifndef SKYOBSERVE_SCHED_BPF_H
 #define SKYOBSERVE_SCHED_BPF_H
@@ -102,8 +103,8 @@ static __always_inline void sched_cut_first_wait(struct thread_cell *t, const st
 }
 
 /*
- * The thread leaves its CPU: @reason is PREEMPTED if it is still runnable, else why it blocks. @k are
- * the kernel's counters: their number of switches tells, exactly, whether one was not reported
+ * The thread leaves its CPU: @reason is PREEMPTED if it is still runnable, else why it blocks. @k
+ * are the kernel's counters: their number of switches tells, exactly, whether one was not reported
  * since the last one seen.
  */
 static __always_inline void sched_switch_out(struct thread_cell *t, struct account_cells *a,
@@ -161,7 +162,7 @@ static __always_inline void sched_switch_in(struct thread_cell *t, struct accoun
 	if (t->run_state == RUN_RUNNING)
 		return; /* its switch-out was lost; the next one heals the spell */
 	if (t->run_state == RUN_BLOCKED) {
-		/* Its wake-up was not reported: the next switch-out splits the spell by run_delay. */
+		/* Its wake-up was not reported: the next switch-out splits the spell. */
 		t->unsplit_ns += elapsed(now, t->since_ns);
 		t->wait_reason = REASON_RUN_QUEUE;
 		charge(a, CELL_LOST_SWITCHES, 1);
@@ -187,7 +188,8 @@ static __always_inline u8 sched_block_reason(bool in_call, u8 wait, bool durable
 	if (state & (COMPAT_TASK_STOPPED | COMPAT_TASK_TRACED))
 		return REASON_STOPPED;
 	if (!in_call)
-		return state & COMPAT_TASK_UNINTERRUPTIBLE || in_iowait ? REASON_PAGE_FAULT : REASON_OTHER;
+		return state & COMPAT_TASK_UNINTERRUPTIBLE || in_iowait ? REASON_PAGE_FAULT
+									: REASON_OTHER;
 	if (durable)
 		return REASON_FSYNC;
 	if (in_iowait)

@@ -7,11 +7,11 @@
 #define SKYOBSERVE_SYSCALLS_BPF_H
 
 /* Linux's user interface, not in BTF (include/uapi/asm-generic/{fcntl,mman-common}.h, fs.h). */
-#define USER_MS_SYNC	 4
-#define USER_O_DSYNC	 010000
-#define USER_O_SYNC	 04010000 /* contains O_DSYNC */
-#define USER_RWF_DSYNC	 0x2
-#define USER_RWF_SYNC	 0x4
+#define USER_MS_SYNC   4
+#define USER_O_DSYNC   010000
+#define USER_O_SYNC    04010000 /* contains O_DSYNC */
+#define USER_RWF_DSYNC 0x2
+#define USER_RWF_SYNC  0x4
 
 /* Errors are in [-4095, -1]; these never reach the program (include/linux/errno.h). */
 #define FIRST_RESTART_CODE 512 /* ERESTARTSYS */

@@ -19,7 +19,7 @@ static __always_inline u32 fd_file_type(struct task_struct *task, s32 fd)
 	return file ? BPF_CORE_READ(file, f_inode, i_mode) & FILE_TYPE_MASK : 0;
 }
 
-/* PF_IO_WORKER (3bfe6106693b, 5.12): a thread of the process that only runs io_uring in the kernel. */
+/* PF_IO_WORKER (3bfe6106693b, 5.12): a thread that only runs io_uring, in the kernel. */
 #define TASK_IO_WORKER 0x00000010
 
 static __always_inline u8 block_reason(const struct thread_cell *t, struct task_struct *task,
@@ -33,15 +33,15 @@ static __always_inline u8 block_reason(const struct thread_cell *t, struct task_
 	if (!group_on(GROUP_SYSCALLS))
 		return in_iowait ? REASON_BLOCK_IO : REASON_OTHER;
 	if (!in_call && BPF_CORE_READ(task, flags) & TASK_IO_WORKER)
-		return in_iowait || state & COMPAT_TASK_UNINTERRUPTIBLE ? REASON_BLOCK_IO :
-									REASON_OTHER;
+		return in_iowait || state & COMPAT_TASK_UNINTERRUPTIBLE ? REASON_BLOCK_IO
+									: REASON_OTHER;
 	if (in_call && wait == WAIT_FILE) {
 		type = fd_file_type(task, t->call_fd);
 		if (type == FILE_TYPE_SOCK)
 			wait = WAIT_SOCKET;
 	}
-	return sched_block_reason(in_call, wait, t->call_durable, type == FILE_TYPE_FIFO,
-				  in_iowait, state);
+	return sched_block_reason(in_call, wait, t->call_durable, type == FILE_TYPE_FIFO, in_iowait,
+				  state);
 }
 
 #endif /* SKYOBSERVE_WAITS_BPF_H */

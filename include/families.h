@@ -71,7 +71,7 @@ enum cell_id {
 };
 
 enum family_id {
-#define CELLS(id, name, unit, dim, method, help)   FAM_##id,
+#define CELLS(id, name, unit, dim, method, help) FAM_##id,
 #define BOOK(id, help)
 #define FAMILY(id, name, unit, type, method, help) FAM_##id,
 #define EXPORTER(id, name, type, help)		   FAM_##id,

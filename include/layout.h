@@ -16,7 +16,7 @@
 /* Native system call numbers that have a cell of their own; the rest goes to the foreign map. */
 #define NR_CALL_SLOTS 512
 /* Whether a process id is observed: a byte each, since 5.10 has no atomic "or" for BPF. */
-#define PIDS_PER_BLOCK	64
+#define PIDS_PER_BLOCK 64
 struct pid_block {
 	u8 observed[PIDS_PER_BLOCK];
 };
@@ -39,11 +39,11 @@ enum durable_rule {
 	RULE_FSYNC,
 	RULE_FDATASYNC,
 	RULE_SYNC_FILE_RANGE,
-	RULE_MSYNC,	  /* if the flags (third argument) have MS_SYNC */
+	RULE_MSYNC, /* if the flags (third argument) have MS_SYNC */
 	RULE_SYNCFS,
 	RULE_SYNC,
 	RULE_WRITE,	  /* if the file (first argument) is open with O_SYNC or O_DSYNC */
-	RULE_WRITE_FLAGS, /* as RULE_WRITE, or the flags (sixth argument) have RWF_SYNC, RWF_DSYNC */
+	RULE_WRITE_FLAGS, /* or the flags (sixth argument) have RWF_SYNC or RWF_DSYNC */
 };
 
 enum call_io {
@@ -69,14 +69,14 @@ enum call_abi {
 
 /* Set once before the programs are loaded; the verifier folds it away. */
 struct bpf_config {
-	u32 groups;	     /* bit per enum probe_group */
-	u32 lane_mask;	     /* lanes - 1 */
+	u32 groups;	   /* bit per enum probe_group */
+	u32 lane_mask;	   /* lanes - 1 */
 	u32 max_details;   /* processes and accounts with everything: slots below it */
 	u32 max_processes; /* all slots; the last one is `other`, for those beyond the bound */
 	u32 max_accounts;
 	u32 max_rows;
-	u32 observe_all;   /* programs that are executed by nobody's child are taken in as well */
-	u32 switch_has_state; /* sched_switch passes prev_state (Linux 5.18) */
+	u32 observe_all; /* programs that are executed by nobody's child are taken in as well */
+	u32 switch_has_state;	 /* sched_switch passes prev_state (Linux 5.18) */
 	u32 uring_submit_form;	 /* enum uring_submit_form */
 	u32 uring_complete_form; /* enum uring_complete_form */
 	struct call_class calls[NR_CALL_SLOTS];
@@ -85,15 +85,15 @@ struct bpf_config {
 /* What the tracepoints of io_uring pass has changed; user space finds out from the kernel's BTF. */
 enum uring_submit_form {
 	URING_SUBMIT_NONE,
-	URING_SUBMIT_REQ,    /* (req, ...) */
-	URING_SUBMIT_CTX_OP, /* (ctx, opcode, user_data, ...) */
+	URING_SUBMIT_REQ,     /* (req, ...) */
+	URING_SUBMIT_CTX_OP,  /* (ctx, opcode, user_data, ...) */
 	URING_SUBMIT_CTX_REQ, /* (ctx, req, user_data, opcode, ...) */
 };
 
 enum uring_complete_form {
 	URING_COMPLETE_NONE,
-	URING_COMPLETE_CQE,	 /* (ctx, req, cqe) */
-	URING_COMPLETE_REQ,	 /* (ctx, req, user_data, res, ...) */
+	URING_COMPLETE_CQE,	  /* (ctx, req, cqe) */
+	URING_COMPLETE_REQ,	  /* (ctx, req, user_data, res, ...) */
 	URING_COMPLETE_USER_DATA, /* (ctx, user_data, res, ...) */
 };
 
@@ -124,29 +124,29 @@ struct task_counts {
  * under the scheduler's locks; so without atomics.
  */
 struct thread_cell {
-	u32 tid;     /* 0: slot is free */
+	u32 tid; /* 0: slot is free */
 	u32 tgid;
-	u32 process; /* slot of its process */
-	u32 account; /* account that is charged now */
-	u64 begin_ns;	/* observed since */
-	u64 since_ns;	/* in run_state since */
-	u64 enter_ns;	/* entry of the call in flight */
+	u32 process;	  /* slot of its process */
+	u32 account;	  /* account that is charged now */
+	u64 begin_ns;	  /* observed since */
+	u64 since_ns;	  /* in run_state since */
+	u64 enter_ns;	  /* entry of the call in flight */
 	u64 sys_since_ns; /* system time is in sys_ns up to here, while in a call and running */
-	u64 sys_ns;	/* system time not yet charged */
+	u64 sys_ns;	  /* system time not yet charged */
 	u64 seed_wait_ns; /* with THREAD_SEEDED_WAIT: how much of the first wait was observed */
-	u64 unsplit_ns; /* blocked, then waiting for a CPU; the wake-up between was not reported */
-	s32 nr;		/* call in flight, or NO_CALL */
-	u8 run_state;	/* enum run_state */
-	u8 reason;	/* enum off_reason, of the present spell or the last one */
-	u8 wait_reason; /* which wait for a CPU run_delay grew by last */
-	u8 flags;	/* THREAD_* */
-	u8 abi;		/* enum call_abi, of the call in flight */
-	u8 call_wait;	/* enum call_wait, of the call in flight */
+	u64 unsplit_ns;	 /* blocked, then waiting for a CPU; the wake-up between was not reported */
+	s32 nr;		 /* call in flight, or NO_CALL */
+	u8 run_state;	 /* enum run_state */
+	u8 reason;	 /* enum off_reason, of the present spell or the last one */
+	u8 wait_reason;	 /* which wait for a CPU run_delay grew by last */
+	u8 flags;	 /* THREAD_* */
+	u8 abi;		 /* enum call_abi, of the call in flight */
+	u8 call_wait;	 /* enum call_wait, of the call in flight */
 	u8 call_durable; /* 1 + enum durable_call of the call in flight, 0 = none */
-	u8 call_io;	/* enum call_io of the call in flight */
-	s32 call_fd;	/* first argument of the call in flight */
+	u8 call_io;	 /* enum call_io of the call in flight */
+	s32 call_fd;	 /* first argument of the call in flight */
 	u64 enters;
-	u64 exits; /* those with an entry */
+	u64 exits;		    /* those with an entry */
 	struct task_counts base;    /* when observing began */
 	struct task_counts charged; /* up to here it is in the account */
 };
@@ -163,9 +163,9 @@ struct seed_call {
 
 /*
  * One process. Slots and accounts below max_details have per-call counters and histograms; those
- * above keep the small set. User space takes targets in, the fork hook takes their children in when they are
- * followed; both pop the slot from a free list. The end of its last thread switches it off. User
- * space gives the slot back once it has taken the totals over.
+ * above keep the small set. User space takes targets in, the fork hook takes their children in when
+ * they are followed; both pop the slot from a free list. The end of its last thread switches it
+ * off. User space gives the slot back once it has taken the totals over.
  */
 struct process_cell {
 	u32 tgid;    /* 0: the slot is free */
@@ -174,7 +174,7 @@ struct process_cell {
 	u32 seeding; /* threads are being taken in; the programs do not look at it yet */
 	u32 live_threads;
 	u64 begin_ns; /* observed since */
-	u64 end_ns; /* its last thread ended; 0 while it lives */
+	u64 end_ns;   /* its last thread ended; 0 while it lives */
 	u64 start_ns; /* task's start_time */
 	u32 parent_tgid;
 	char comm[COMM_BYTES]; /* of a followed child, at birth and exec */

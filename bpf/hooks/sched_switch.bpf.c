@@ -64,7 +64,7 @@ int sched_switch(void *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (out_observed) {
-		/* fa2c3254d7cf, 9c2136be0878 (5.18): the state is an argument, safe from wake-ups. */
+		/* fa2c3254d7cf (5.18): the state is an argument, safe from wake-ups. */
 		state = cfg.switch_has_state ? (u32)ARG(ctx, 3) : compat_task_state(prev);
 		switch_out(out, prev, now, preempted, state);
 	}

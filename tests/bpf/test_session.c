@@ -25,7 +25,7 @@
 #define NR_SLEEPS    5
 #define SLEEP_NS     (20 * NS_PER_MS)
 /* Guests on software emulation are slow. */
-#define DEADLINE_S   60
+#define DEADLINE_S 60
 
 /* A child that waits for `go`, does its work, says so, and waits for `end`. */
 struct load {

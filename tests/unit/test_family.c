@@ -177,7 +177,7 @@ TEST(family_label_text_is_copied)
 	char text[] = "first";
 
 	sample_label(&set, s, "exe", text);
-	strcpy(text, "other");
+	snprintf(text, sizeof(text), "%s", "other");
 	CHECK_STR(s->labels[0].value, "first");
 	family_set_done(&set);
 }

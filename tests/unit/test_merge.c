@@ -21,7 +21,7 @@ static void begin(void)
 	snap.wall_minus_mono_ns = 1000000;
 	snap.groups[GROUP_SCHED].up = snap.groups[GROUP_SYSCALLS].up = true;
 	for (int i = 0; i < 2; i++) {
-		strcpy(procs[i].id.name, "app");
+		snprintf(procs[i].id.name, sizeof(procs[i].id.name), "%s", "app");
 		procs[i].id.pid = 10 + i;
 		procs[i].alive = true;
 		procs[i].begin_ns = 500 - 100 * (u64)i;

@@ -473,45 +473,34 @@ static void put_process(int pid, const char *comm)
 	put(path, text);
 }
 
-static void check_pids(const char *comm, const pid_t *want, size_t nr_want)
+static void check_pids(const struct pid_list *list, const pid_t *want, size_t nr_want)
 {
-	pid_t *pids;
-	size_t n;
-
-	CHECK_EQ_INT(procfs_find_comm(root, comm, &pids, &n), 0);
-	CHECK_EQ_U64(n, nr_want);
-	for (size_t i = 0; i < n; i++)
-		CHECK_EQ_INT(pids[i], want[i]);
-	free(pids);
+	CHECK_EQ_U64(list->n, nr_want);
+	for (size_t i = 0; i < list->n; i++)
+		CHECK_EQ_INT(list->pids[i], want[i]);
 }
 
-TEST(procfs_find_comm_wants_the_whole_name)
+TEST(procfs_list_has_programs_ascending)
 {
+	struct pid_list list = { 0 };
+
 	begin_tree();
 	put_process(300, "app");
 	put_process(20, "app");
-	put_process(1000, "app");
-	put_process(4, "application");
-	put_process(5, "ap");
-	put_process(6, "App");
-	put_process(7, ") app");
-	put_process(8, "with space");
-	put_process(9, "new\nline");
+	put_process(1000, "with space");
 	put("10/stat", "10 (app");
 	put("11/comm", "app\n");
+	put("12/stat", "12 (kworker) S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0");
 	put("sys/stat", "1 (app) " STAT_REST);
 	put("stat", "cpu  1 2 3\n");
-
-	check_pids("app", (const pid_t[]){ 20, 300, 1000 }, 3);
-	check_pids(") app", (const pid_t[]){ 7 }, 1);
-	check_pids("with space", (const pid_t[]){ 8 }, 1);
-	check_pids("new\nline", (const pid_t[]){ 9 }, 1);
-	check_pids("nobody", NULL, 0);
-	check_pids("", NULL, 0);
+	CHECK_EQ_INT(procfs_list(root, &list), 0);
+	check_pids(&list, (const pid_t[]){ 20, 300, 1000 }, 3);
+	free(list.pids);
 }
 
-TEST(procfs_find_comm_has_room_for_many)
+TEST(procfs_list_has_room_for_many)
 {
+	struct pid_list list = { 0 };
 	pid_t want[70];
 
 	begin_tree();
@@ -519,15 +508,33 @@ TEST(procfs_find_comm_has_room_for_many)
 		want[i] = 10 + 3 * i;
 		put_process(want[i], "worker");
 	}
-	check_pids("worker", want, 70);
+	CHECK_EQ_INT(procfs_list(root, &list), 0);
+	check_pids(&list, want, 70);
+	free(list.pids);
 }
 
-TEST(procfs_find_comm_says_that_there_is_no_proc)
+TEST(procfs_list_says_that_there_is_no_proc)
 {
-	pid_t *pids;
-	size_t n;
+	struct pid_list list = { 0 };
 
-	CHECK_EQ_INT(procfs_find_comm("/nonexistent", "app", &pids, &n), -ENOENT);
+	CHECK_EQ_INT(procfs_list("/nonexistent", &list), -ENOENT);
+}
+
+TEST(procfs_has_comm_wants_the_whole_name)
+{
+	begin_tree();
+	put_process(3, "app");
+	put_process(4, "application");
+	put_process(5, "ap");
+	put_process(7, ") app");
+	put_process(9, "new\nline");
+	CHECK(procfs_has_comm(root, 3, "app"));
+	CHECK(!procfs_has_comm(root, 4, "app"));
+	CHECK(!procfs_has_comm(root, 5, "app"));
+	CHECK(procfs_has_comm(root, 7, ") app"));
+	CHECK(procfs_has_comm(root, 9, "new\nline"));
+	CHECK(!procfs_has_comm(root, 3, ""));
+	CHECK(!procfs_has_comm(root, 99, "app"));
 }
 
 TEST(procfs_machine_reads_steal_and_boot_time)

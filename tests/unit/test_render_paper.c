@@ -10,7 +10,7 @@ TEST(human_duration_has_three_digits)
 		u64 ns;
 		const char *want;
 	} cases[] = {
-		{ 0, "0 ns" },
+		{ 0, "0 s" },
 		{ 999, "999 ns" },
 		{ 1000, "1.00 us" },
 		{ 9994, "9.99 us" },

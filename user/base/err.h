@@ -9,8 +9,8 @@ struct err {
 };
 
 /*
- * Say what went wrong where it was found. Returns @code, so that `return err_set(err, -EINVAL, ...)`
- * works. @err may be NULL. Control bytes of the arguments are shown as '?'.
+ * Say what went wrong where it was found. Returns @code, so that `return err_set(err, -EINVAL,
+ * ...)` works. @err may be NULL. Control bytes of the arguments are shown as '?'.
  */
 int err_set(struct err *err, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 

@@ -128,7 +128,7 @@ static int read_records(const struct bpf_session *s, struct snapshot *snap, stru
 	struct record_sink sink = { .snap = snap, .nr_slots = s->bounds.max_processes };
 	int r;
 
-	sink.by_slot = calloc(sink.nr_slots, sizeof(*sink.by_slot));
+	sink.by_slot = calloc(sink.nr_slots, sizeof(struct process_snap *));
 	if (!sink.by_slot)
 		return err_set(err, -ENOMEM, "no memory for a snapshot");
 	for (size_t i = 0; i < snap->nr_counted; i++) {
@@ -251,8 +251,7 @@ static int read_hash(const struct session_map_state *m, size_t key_bytes, void *
 	values = calloc(n, m->value_size);
 	if (!keys || !values)
 		goto fail;
-	if (bpf_map_lookup_batch(m->fd, NULL, &cursor, keys, values, &n, &opts) &&
-	    errno != ENOENT)
+	if (bpf_map_lookup_batch(m->fd, NULL, &cursor, keys, values, &n, &opts) && errno != ENOENT)
 		goto fail;
 	*ret_keys = keys;
 	*ret_values = values;
@@ -306,8 +305,8 @@ static int read_errors(const struct bpf_session *s, struct snapshot *snap, u32 *
 			break;
 		}
 		p->errors = grown;
-		grown[p->nr_errors++] = (struct error_count){ k->kind, k->id, k->code,
-							      ((const u64 *)values)[i] };
+		grown[p->nr_errors++] =
+			(struct error_count){ k->kind, k->id, k->code, ((const u64 *)values)[i] };
 	}
 	for (size_t i = 0; i < snap->nr_counted; i++) {
 		if (snap->processes[i].nr_errors)

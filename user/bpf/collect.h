@@ -9,9 +9,9 @@
 struct bpf_session;
 
 /*
- * Fill the counted parts of @snap. Its first nr_counted processes are given by the caller (identity,
- * slot, alive); their cells, histograms, errors, calls and thread records, the drops, maps, programs, groups and
- * the chain check are filled in, and the edges in time.
+ * Fill the counted parts of @snap. Its first nr_counted processes are given by the caller
+ * (identity, slot, alive); their cells, histograms, errors, calls and thread records, the drops,
+ * maps, programs, groups and the chain check are filled in, and the edges in time.
  *
  * Consistency: the threads' records are read before and after the cells, and everything again when
  * much was charged in between, so that a sum over labels and the total come from one moment; what

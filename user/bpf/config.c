@@ -83,8 +83,7 @@ static void fill_calls(struct call_class *calls)
 		const char *name;
 		struct call_class class;
 	} table[] = {
-#define CALL(name, wait, durable, io) \
-	{ name, { WAIT_##wait, RULE_##durable, CALL_IO_##io, 0 } },
+#define CALL(name, wait, durable, io) { name, { WAIT_##wait, RULE_##durable, CALL_IO_##io, 0 } },
 #include "calls.def"
 #undef CALL
 	};
@@ -121,7 +120,8 @@ int bpf_config_choose_programs(const struct btf *kernel_btf, struct bpf_object *
 	struct bpf_program *prog;
 	int n = 0;
 
-	bpf_object__for_each_program(prog, obj) {
+	bpf_object__for_each_program(prog, obj)
+	{
 		const char *section = bpf_program__section_name(prog);
 		const char *name = strchr(section, '/');
 		char typedef_name[80];

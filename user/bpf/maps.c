@@ -94,7 +94,8 @@ int session_share_maps(struct bpf_session *s, struct bpf_object *obj, struct err
 	struct bpf_map *def;
 	int i, r;
 
-	bpf_object__for_each_map(def, obj) {
+	bpf_object__for_each_map(def, obj)
+	{
 		if (bpf_map__is_internal(def))
 			continue;
 		i = find_map(bpf_map__name(def));

@@ -87,10 +87,12 @@ static int set_config(struct bpf_object *obj, const struct bpf_config *cfg, stru
 
 	if (!map)
 		return 0; /* a hook that asks for no configuration */
-	/* bpf_map__initial_value is const only by its type; libbpf documents writing it before load. */
+	/* bpf_map__initial_value is const only by its type; libbpf documents writing it before
+	 * load. */
 	image = (char *)(uintptr_t)bpf_map__initial_value(map, &bytes);
 	if (id < 0 || !image)
-		return err_set(err, -EINVAL, "the BPF object has no description of its configuration");
+		return err_set(err, -EINVAL,
+			       "the BPF object has no description of its configuration");
 	sec = btf__type_by_id(btf, (u32)id);
 	for (u32 i = 0; i < btf_vlen(sec); i++) {
 		const struct btf_var_secinfo *v = &btf_var_secinfos(sec)[i];
@@ -99,7 +101,8 @@ static int set_config(struct bpf_object *obj, const struct bpf_config *cfg, stru
 		if (strcmp(btf__name_by_offset(btf, var->name_off), "cfg"))
 			continue;
 		if (v->size != sizeof(*cfg) || v->offset + v->size > bytes)
-			return err_set(err, -EINVAL, "the BPF object was built with another layout");
+			return err_set(err, -EINVAL,
+				       "the BPF object was built with another layout");
 		memcpy(image + v->offset, cfg, sizeof(*cfg));
 		return 0;
 	}
@@ -113,9 +116,9 @@ static int load_variant(struct bpf_session *s, const struct bpf_embedded *e,
 	struct bpf_object *obj = NULL;
 	int r;
 
-	obj = bpf_object__open_mem(e->bytes_begin,
-				   (size_t)((const char *)e->bytes_end - (const char *)e->bytes_begin),
-				   &opts);
+	obj = bpf_object__open_mem(
+		e->bytes_begin, (size_t)((const char *)e->bytes_end - (const char *)e->bytes_begin),
+		&opts);
 	if (!obj)
 		return err_set(err, -errno, "cannot open: %s", strerror(errno));
 	r = session_share_maps(s, obj, err);
@@ -141,7 +144,8 @@ static int attach_programs(struct bpf_session *s, struct bpf_object *obj, struct
 	struct bpf_program *prog;
 	struct bpf_link *link;
 
-	bpf_object__for_each_program(prog, obj) {
+	bpf_object__for_each_program(prog, obj)
+	{
 		if (!bpf_program__autoload(prog))
 			continue;
 		if (s->nr_links == MAX_SESSION_LINKS)
@@ -152,8 +156,8 @@ static int attach_programs(struct bpf_session *s, struct bpf_object *obj, struct
 		else
 			link = bpf_program__attach(prog);
 		if (!link)
-			return err_set(err, -errno, "cannot attach %s: %s",
-				       bpf_program__name(prog), strerror(errno));
+			return err_set(err, -errno, "cannot attach %s: %s", bpf_program__name(prog),
+				       strerror(errno));
 		if (bpf_program__expected_attach_type(prog) == BPF_TRACE_ITER)
 			s->iter_link = link;
 		else
@@ -274,9 +278,10 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 
 	s->kernel_btf = btf__load_vmlinux_btf();
 	if (!s->kernel_btf) {
-		r = err_set(err, -EOPNOTSUPP,
-			    "this kernel has no type information (/sys/kernel/btf/vmlinux): a kernel "
-			    "with CONFIG_DEBUG_INFO_BTF is needed");
+		r = err_set(
+			err, -EOPNOTSUPP,
+			"this kernel has no type information (/sys/kernel/btf/vmlinux): a kernel "
+			"with CONFIG_DEBUG_INFO_BTF is needed");
 		goto out;
 	}
 	raise_memlock();
@@ -291,7 +296,8 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 	attach_hooks(s);
 	if (!s->groups[GROUP_PROCESS].up) {
 		r = geteuid() ? -EPERM : -EOPNOTSUPP;
-		r = err_set(err, r, "cannot load the BPF programs: %s%s", s->groups[GROUP_PROCESS].reason,
+		r = err_set(err, r, "cannot load the BPF programs: %s%s",
+			    s->groups[GROUP_PROCESS].reason,
 			    r == -EPERM ? "; run as root (sudo)" : "; see `skyobserve doctor`");
 		goto out;
 	}

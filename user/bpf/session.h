@@ -4,10 +4,9 @@
  *
  *	bpf_session_open     create the maps, load and attach every probe group this kernel allows
  *	bpf_session_observe  take a process in: seed its threads, then switch it on
- *	bpf_session_scan     who is observed by now (followed children come by themselves), who ended
- *	collect_snapshot     (collect.h) read what was counted
- *	bpf_session_release  give the slot of an ended process back, once its totals were taken over
- *	bpf_session_free     detach everything
+ *	bpf_session_scan     who is observed by now (followed children come by themselves), who
+ *ended collect_snapshot     (collect.h) read what was counted bpf_session_release  give the slot of
+ *an ended process back, once its totals were taken over bpf_session_free     detach everything
  *
  * This folder is the only one that knows libbpf.
  */
@@ -89,7 +88,7 @@ struct process_slot {
 	u32 parent_tgid; /* of a followed child, else 0 */
 	u32 live_threads;
 	u64 begin_ns;
-	u64 end_ns; /* 0 while it lives */
+	u64 end_ns;	       /* 0 while it lives */
 	char comm[COMM_BYTES]; /* of a followed child; else empty */
 };
 

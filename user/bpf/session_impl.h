@@ -9,28 +9,28 @@
 #include "user/bpf/session.h"
 
 /* Every map of bpf/maps.bpf.h: MAP(name, bound). */
-#define SESSION_MAPS(MAP)                \
-	MAP(observed, pid_blocks)        \
-	MAP(thread_slots, threads)       \
-	MAP(thread_hints, hints)         \
-	MAP(threads, threads)            \
-	MAP(free_threads, threads)       \
-	MAP(process_slots, pids)         \
-	MAP(processes, processes)        \
-	MAP(free_details, details)       \
-	MAP(free_processes, processes)   \
-	MAP(cells, lane_accounts)        \
-	MAP(calls, lane_details)         \
-	MAP(hists, lane_details)         \
-	MAP(call_rows, details)          \
-	MAP(row_claims, rows)            \
-	MAP(free_rows, rows)             \
-	MAP(row_hists, lane_rows)        \
-	MAP(errors, errors)              \
-	MAP(foreign_calls, errors)       \
-	MAP(seed_calls, threads)         \
-	MAP(uring_requests, threads)     \
-	MAP(drops, lanes)                \
+#define SESSION_MAPS(MAP)              \
+	MAP(observed, pid_blocks)      \
+	MAP(thread_slots, threads)     \
+	MAP(thread_hints, hints)       \
+	MAP(threads, threads)          \
+	MAP(free_threads, threads)     \
+	MAP(process_slots, pids)       \
+	MAP(processes, processes)      \
+	MAP(free_details, details)     \
+	MAP(free_processes, processes) \
+	MAP(cells, lane_accounts)      \
+	MAP(calls, lane_details)       \
+	MAP(hists, lane_details)       \
+	MAP(call_rows, details)        \
+	MAP(row_claims, rows)          \
+	MAP(free_rows, rows)           \
+	MAP(row_hists, lane_rows)      \
+	MAP(errors, errors)            \
+	MAP(foreign_calls, errors)     \
+	MAP(seed_calls, threads)       \
+	MAP(uring_requests, threads)   \
+	MAP(drops, lanes)              \
 	MAP(chain, cpus)
 
 enum session_map {

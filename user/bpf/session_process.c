@@ -35,8 +35,8 @@ static bool pop_slot(const struct bpf_session *s, enum session_map list, u32 *re
 
 static void push_slot(const struct bpf_session *s, u32 slot)
 {
-	enum session_map list = slot < s->bounds.max_details ? MAP_free_details :
-							       MAP_free_processes;
+	enum session_map list =
+		slot < s->bounds.max_details ? MAP_free_details : MAP_free_processes;
 
 	(void)bpf_map_update_elem(s->maps[list].fd, NULL, &slot, BPF_ANY); /* it came from there */
 }
@@ -170,7 +170,8 @@ void bpf_session_end(struct bpf_session *s, u32 slot)
 	if (!p || !p->tgid)
 		return;
 	/* Another incarnation may have the number by now, with a slot of its own. */
-	if (!bpf_map_lookup_elem(s->maps[MAP_process_slots].fd, &p->tgid, &owner) && owner == slot) {
+	if (!bpf_map_lookup_elem(s->maps[MAP_process_slots].fd, &p->tgid, &owner) &&
+	    owner == slot) {
 		set_observed(s, p->tgid, false);
 		(void)bpf_map_delete_elem(s->maps[MAP_process_slots].fd, &p->tgid);
 	}

@@ -20,8 +20,8 @@ void ended_free(struct ended *ended);
 int ended_add(struct ended *ended, struct process_snap *p, const struct process_totals *totals);
 
 /*
- * Append a copy of each name's sums to the arrays at @ret_processes and @ret_totals, which have room
- * for ended_names() more. Returns 0 or -ENOMEM (what was appended so far is counted in *n).
+ * Append a copy of each name's sums to the arrays at @ret_processes and @ret_totals, which have
+ * room for ended_names() more. Returns 0 or -ENOMEM (what was appended so far is counted in *n).
  */
 size_t ended_names(const struct ended *ended);
 int ended_copy(const struct ended *ended, struct process_snap *ret_processes,

@@ -173,7 +173,7 @@ int observer_add(struct observer *o, pid_t pid, struct err *err)
 		return err_set(err, errno == ESRCH ? -ENOENT : -errno, "process %d: %s", (int)pid,
 			       errno == ESRCH ? "there is no such process" : strerror(errno));
 	*p = (struct observed){ .pidfd = fd, .target = true, .alive = true };
-	/* The descriptor holds the number: what is read from /proc now is about this incarnation. */
+	/* The descriptor holds the number: what /proc says now is about this incarnation. */
 	r = identify(o, pid, &p->id, err);
 	if (!r && observed_already(o, &p->id))
 		r = err_set(err, -EEXIST, "process %d is observed already", (int)pid);

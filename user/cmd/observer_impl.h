@@ -13,9 +13,9 @@ struct observed {
 	struct observed_process where;
 	struct proc_books books_begin;
 	struct process_totals last;
-	int pidfd;	/* of a live target, else -1 */
-	bool target;	/* was asked for; else a followed child */
-	bool alive;	/* as far as user space knows */
+	int pidfd;	 /* of a live target, else -1 */
+	bool target;	 /* was asked for; else a followed child */
+	bool alive;	 /* as far as user space knows */
 	bool slot_ended; /* the programs saw its last thread go, or we gave up waiting for it */
 	u64 end_ns;
 	u32 missed; /* snapshots in a row in which the kernel had no thread of it */

@@ -10,7 +10,13 @@
 
 #include "families.h"
 
-enum option_kind { FLAG, WORD, NUMBER, WORDS, PIDS };
+enum option_kind {
+	FLAG,
+	WORD,
+	NUMBER,
+	WORDS,
+	PIDS
+};
 
 struct option_row {
 	const char *name;
@@ -233,9 +239,10 @@ int options_groups(const char *list, u32 *ret_groups, struct err *err)
 				break;
 		}
 		if (g == NR_GROUPS)
-			return err_set(err, -EINVAL,
-				       "--groups: `%.*s` is not a probe group; see `skyobserve doctor`",
-				       (int)len, list);
+			return err_set(
+				err, -EINVAL,
+				"--groups: `%.*s` is not a probe group; see `skyobserve doctor`",
+				(int)len, list);
 		groups |= 1u << g;
 		list += len + (list[len] == ',');
 	}

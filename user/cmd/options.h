@@ -20,7 +20,7 @@ struct options {
 	const char *command; /* "serve" if none was given */
 	struct words rest;   /* words that belong to no option */
 	struct words pids, comms, exes, cgroups, listen, hosts;
-	char **program; /* what stands behind --, NULL-terminated (argv's), or NULL */
+	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
 	bool pids_given; /* --pid was there, even with nothing behind it */
 	const char *name, *telemetry_path, *groups, *user;
 	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, help, version;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `skyobserve … -- COMMAND…`: a program that is started to be observed from its first instruction. */
+/* `skyobserve … -- COMMAND…`: started to be observed from its first instruction. */
 #ifndef SKYOBSERVE_CMD_PROGRAM_H
 #define SKYOBSERVE_CMD_PROGRAM_H
 
@@ -9,14 +9,14 @@
 
 /* A child that waits to execute its program. */
 struct program {
-	pid_t pid; /* 0: none */
-	int go;	   /* closed to let it begin */
+	pid_t pid;  /* 0: none */
+	int go;	    /* closed to let it begin */
 	int failed; /* the errno of exec comes here, or end of file */
 };
 
 /*
- * Make the child of @argv: as @user, or as the user who called sudo if that is NULL, else as we are.
- * It bears the program's name already, and waits. Returns 0 or a negative errno with @err.
+ * Make the child of @argv: as @user, or as the user who called sudo if that is NULL, else as we
+ * are. It bears the program's name already, and waits. Returns 0 or a negative errno with @err.
  */
 int program_prepare(char **argv, const char *user, struct program *ret_program, struct err *err);
 

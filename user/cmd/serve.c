@@ -37,7 +37,12 @@ struct serve {
 };
 
 /* What an epoll event is about. */
-enum { EVENT_HTTP, EVENT_SIGNAL, EVENT_TIMER, EVENT_ENDED };
+enum {
+	EVENT_HTTP,
+	EVENT_SIGNAL,
+	EVENT_TIMER,
+	EVENT_ENDED
+};
 
 static int collect(void *ctx, enum http_body kind, struct buf *body)
 {
@@ -51,8 +56,8 @@ static int collect(void *ctx, enum http_body kind, struct buf *body)
 	else if (kind == HTTP_BODY_SNAPSHOT)
 		r = json_render(&set, body);
 	else
-		r = prom_render(&set,
-				kind == HTTP_BODY_OPENMETRICS ? PROM_OPENMETRICS : PROM_TEXT, body);
+		r = prom_render(&set, kind == HTTP_BODY_OPENMETRICS ? PROM_OPENMETRICS : PROM_TEXT,
+				body);
 	family_set_done(&set);
 	return r;
 }
@@ -99,9 +104,8 @@ static int open_loop(struct serve *s, struct err *err)
 	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (s->epoll_fd < 0 || s->signal_fd < 0 || s->timer_fd < 0 ||
 	    timerfd_settime(s->timer_fd, 0, &tick, NULL) ||
-	    watch(s, http_server_fd(s->http), EVENT_HTTP) ||
-	    watch(s, s->signal_fd, EVENT_SIGNAL) || watch(s, s->timer_fd, EVENT_TIMER) ||
-	    watch(s, observer_fd(s->observer), EVENT_ENDED))
+	    watch(s, http_server_fd(s->http), EVENT_HTTP) || watch(s, s->signal_fd, EVENT_SIGNAL) ||
+	    watch(s, s->timer_fd, EVENT_TIMER) || watch(s, observer_fd(s->observer), EVENT_ENDED))
 		return err_set(err, -errno, "cannot set up the event loop: %s", strerror(errno));
 	return 0;
 }
@@ -228,7 +232,8 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 	config.bounds.max_processes = o->max_processes;
 	config.bounds.max_threads = o->max_threads;
 	if (o->rest.n) {
-		(void)err_set(err, -EINVAL, "`%s` is one word too many; a command to start goes behind --",
+		(void)err_set(err, -EINVAL,
+			      "`%s` is one word too many; a command to start goes behind --",
 			      o->rest.word[0]);
 		return EXIT_USAGE;
 	}

@@ -53,13 +53,15 @@ static bool has_other_targets(const struct options *options)
 enum exit_status targets_check(const struct options *options, struct err *err)
 {
 	if (options->pids_given && !options->pids.n && !has_other_targets(options)) {
-		(void)err_set(err, 0, "--pid: no process id given; if it came from pgrep, pgrep found no "
-				      "such program: is it running, and under that name?");
+		(void)err_set(err, 0,
+			      "--pid: no process id given; if it came from pgrep, pgrep found no "
+			      "such program: is it running, and under that name?");
 		return EXIT_USAGE;
 	}
 	if (!options->pids.n && !has_other_targets(options)) {
 		(void)err_set(err, 0,
-			      "no target: give --pid PID, --comm NAME, --exe PATH, --cgroup PATH, --all, or "
+			      "no target: give --pid PID, --comm NAME, --exe PATH, --cgroup PATH, "
+			      "--all, or "
 			      "-- COMMAND; see --help");
 		return EXIT_USAGE;
 	}
@@ -142,9 +144,9 @@ static enum exit_status add_pids(struct observer *o, const struct options *optio
 		if (r == -EEXIST)
 			continue;
 		if (r)
-			return r == -ENOENT || r == -ESRCH ? EXIT_INVALID :
-			       r == -ENOSPC		    ? EXIT_USAGE :
-							      EXIT_MISSING;
+			return r == -ENOENT || r == -ESRCH ? EXIT_INVALID
+			       : r == -ENOSPC		   ? EXIT_USAGE
+							   : EXIT_MISSING;
 		say_target(observer_identity(o, observer_processes(o) - 1));
 	}
 	return EXIT_GOOD;

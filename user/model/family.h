@@ -16,8 +16,8 @@
 #include "types.h"
 #include "user/base/arena.h"
 
-#define FAMILY_PREFIX	   "skyobserve_"
-#define MAX_SAMPLE_LABELS  8
+#define FAMILY_PREFIX	  "skyobserve_"
+#define MAX_SAMPLE_LABELS 8
 
 enum family_type {
 	FAMILY_COUNTER,
@@ -37,7 +37,8 @@ struct family_desc {
 	const char *unit; /* "seconds", "bytes", "ratio", or "" */
 	enum family_type type;
 	enum family_method method;
-	bool exporter; /* a standard process_* family of the exporter itself: no prefix, no unit rule */
+	bool exporter;	  /* a standard process_* family of the exporter itself: no prefix, no unit
+			     rule */
 	const char *help; /* one line, where the number comes from */
 };
 
@@ -65,8 +66,8 @@ struct sample {
 		u64 u;
 		double real;
 	};
-	const struct hist *hist;    /* for FAMILY_HIST only; the unit is that of @kind */
-	u64 created_wall_ns;	    /* when the series began (Unix time), 0 = not known */
+	const struct hist *hist; /* for FAMILY_HIST only; the unit is that of @kind */
+	u64 created_wall_ns;	 /* when the series began (Unix time), 0 = not known */
 };
 
 struct family {

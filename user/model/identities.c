@@ -51,8 +51,8 @@ static struct identity cpu_identity(const struct snapshot *snap, const struct pr
 				    u64 cpu, u32 running)
 {
 	u64 tick = NS_PER_SEC / (snap->machine.tick_hz ? snap->machine.tick_hz : 100);
-	u64 between = p->books_now.read_ns > p->read_ns ? p->books_now.read_ns - p->read_ns :
-							  p->read_ns - p->books_now.read_ns;
+	u64 between = p->books_now.read_ns > p->read_ns ? p->books_now.read_ns - p->read_ns
+							: p->read_ns - p->books_now.read_ns;
 	u64 ticks = p->books_now.cpu_ticks - p->books_begin.cpu_ticks;
 
 	if (!p->books_begin.valid || !p->books_now.valid ||
@@ -97,7 +97,8 @@ static struct identity switches_identity(const struct process_snap *p,
 	 * moment ago is in neither.
 	 */
 	return compare(ours, kernel,
-		       2 * t->cells[CELL_THREADS_ENDED] + p->unsettled_ns / IDENTITY_SWITCH_NS + 64);
+		       2 * t->cells[CELL_THREADS_ENDED] + p->unsettled_ns / IDENTITY_SWITCH_NS +
+			       64);
 }
 
 void identities_of(const struct snapshot *snap, const struct process_snap *p,
@@ -127,13 +128,12 @@ void identities_of(const struct snapshot *snap, const struct process_snap *p,
 	if (!sched)
 		return;
 	ret_identities[IDENTITY_CPU] = cpu_identity(snap, p, cpu, t->running);
-	ret_identities[IDENTITY_CPU_STAMPS] =
-		compare(c[CELL_ON_STAMPS], cpu, blur + cpu / 1000);
+	ret_identities[IDENTITY_CPU_STAMPS] = compare(c[CELL_ON_STAMPS], cpu, blur + cpu / 1000);
 	ret_identities[IDENTITY_MODES] = compare(cpu, t->runtime_ns, p->unsettled_ns);
-	ret_identities[IDENTITY_STAMPS] =
-		compare(c[CELL_ON_STAMPS] + c[CELL_WAIT_STAMPS] + c[CELL_BLOCKED_STAMPS],
-			c[CELL_THREAD_WALL],
-			born + lost + p->unsettled_ns + 10 * switches + c[CELL_THREAD_WALL] / 10000);
+	ret_identities[IDENTITY_STAMPS] = compare(
+		c[CELL_ON_STAMPS] + c[CELL_WAIT_STAMPS] + c[CELL_BLOCKED_STAMPS],
+		c[CELL_THREAD_WALL],
+		born + lost + p->unsettled_ns + 10 * switches + c[CELL_THREAD_WALL] / 10000);
 	ret_identities[IDENTITY_RUN_QUEUE] =
 		compare(c[CELL_WAIT_STAMPS], delay, blur + delay / 1000);
 	ret_identities[IDENTITY_WALL] =

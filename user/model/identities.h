@@ -46,10 +46,10 @@ enum identity_id {
 extern const char *const identity_names[NR_IDENTITIES];
 
 struct identity {
-	bool checked;	 /* both sides were there */
-	s64 residual;	 /* one side minus the other, ns or counts */
-	u64 total;	 /* of the other side */
-	u64 tolerance;	 /* largest residual that is not a fault */
+	bool checked;  /* both sides were there */
+	s64 residual;  /* one side minus the other, ns or counts */
+	u64 total;     /* of the other side */
+	u64 tolerance; /* largest residual that is not a fault */
 };
 
 /* Pure. @tick_ns is the kernel's tick (an upper bound will do), @user_hz that of /proc. */

@@ -20,7 +20,7 @@ struct merged {
 	const char *name; /* of the first process */
 	pid_t pid;
 	u32 nr_processes, nr_alive, nr_threads;
-	bool has_details; /* one of them has per-call counters and histograms */
+	bool has_details;  /* one of them has per-call counters and histograms */
 	u64 begin_wall_ns; /* the earliest observation */
 	u64 cells[NR_CELLS];
 	u64 calls[NR_CALL_SLOTS];

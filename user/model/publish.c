@@ -198,7 +198,8 @@ static void publish_syscalls(struct publication *pub)
 		struct sample *s;
 
 		if (m->calls[nr])
-			label_syscall(pub, add_process(pub, FAM_SYSCALLS, VALUE_COUNT, m->calls[nr]),
+			label_syscall(pub,
+				      add_process(pub, FAM_SYSCALLS, VALUE_COUNT, m->calls[nr]),
 				      ABI_NATIVE, nr);
 		if (!m->has_call_hist[nr])
 			continue;

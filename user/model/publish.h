@@ -11,8 +11,8 @@ struct exporter_facts {
 	const char *version;
 	const char *libbpf_version;
 	const char *arch;
-	bool label_pid;		 /* a pid label on the series of processes */
-	u64 scrape_ns;		 /* time that taking the snapshot took */
+	bool label_pid; /* a pid label on the series of processes */
+	u64 scrape_ns;	/* time that taking the snapshot took */
 	u64 cpu_ticks, open_fds, max_fds, virtual_bytes, max_virtual_bytes, resident_bytes;
 	u64 start_wall_ns;
 };

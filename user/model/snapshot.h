@@ -17,8 +17,8 @@
 /* Who a process is. Read from /proc when it was taken in; @exe may be any bytes. */
 struct process_identity {
 	pid_t pid;
-	u64 start_ticks;	   /* /proc/PID/stat starttime: with pid, one incarnation */
-	u64 start_wall_ns;	   /* Unix time */
+	u64 start_ticks;   /* /proc/PID/stat starttime: with pid, one incarnation */
+	u64 start_wall_ns; /* Unix time */
 	uid_t uid;
 	char comm[COMM_BYTES];	   /* now; follows renames */
 	char name[MAX_NAME_BYTES]; /* `process` label: --name, or comm when taken in */
@@ -53,8 +53,8 @@ struct foreign_count {
 /* /proc/PID/stat and statm at the time of the snapshot; the kernel's books by another way. */
 struct proc_books {
 	bool valid;
-	u64 read_ns;	 /* when */
-	u64 cpu_ticks;	 /* utime + stime */
+	u64 read_ns;   /* when */
+	u64 cpu_ticks; /* utime + stime */
 	u64 minflt;
 	u64 majflt;
 	u64 resident_bytes;
@@ -71,17 +71,18 @@ struct process_snap {
 	struct process_identity id;
 	u32 slot;
 	bool alive;
-	bool details; /* has per-call counters and histograms */
+	bool details;	  /* has per-call counters and histograms */
 	u64 incarnations; /* processes in this entry: 1, or those of a name that ended */
-	u64 begin_ns; /* observed since */
-	u64 end_ns;   /* when it was seen to have ended, 0 while alive */
-	u64 read_ns;  /* when the records of its threads were read */
+	u64 begin_ns;	  /* observed since */
+	u64 end_ns;	  /* when it was seen to have ended, 0 while alive */
+	u64 read_ns;	  /* when the records of its threads were read */
 
 	u64 cells[NR_CELLS];
 	u64 calls[NR_CALL_SLOTS];
 	/* Entries by the threads' own counts, before and after @calls was read. */
 	u64 enters_before, enters_after;
-	/* CPU time that threads were charged while @cells was read: it may be missing, never double. */
+	/* CPU time that threads were charged while @cells was read: it may be missing, never
+	 * double. */
 	u64 unsettled_ns;
 	struct hist off_cpu[NR_REASONS];
 	struct hist durable[NR_DURABLES];
@@ -133,7 +134,8 @@ struct snapshot {
 	struct program_stats *programs;
 	size_t nr_programs;
 	bool bpf_stats_on;
-	/* The first nr_counted are in slots of the programs; of the rest the totals were taken over. */
+	/* The first nr_counted are in slots of the programs; of the rest the totals were taken
+	 * over. */
 	struct process_snap *processes;
 	size_t nr_processes, nr_counted;
 };

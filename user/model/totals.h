@@ -11,8 +11,8 @@ struct process_totals {
 	u64 run_delay_ns;    /* the kernel's run_delay, without the wait that is still open (I-7) */
 	u64 open_wait_ns;    /* waits for a CPU that are still open */
 	u64 open_enters;     /* entered and not returned, by the threads' counts (I-4) */
-	u64 in_flight;	     /* calls in flight whose entry was seen, by the threads' states (I-4) */
-	u32 running;	     /* threads on a CPU */
+	u64 in_flight; /* calls in flight whose entry was seen, by the threads' states (I-4) */
+	u32 running;   /* threads on a CPU */
 	u32 threads;
 };
 

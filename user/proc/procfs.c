@@ -41,7 +41,8 @@ static ssize_t read_text(const char *path, char *ret_text, size_t n)
 	return (ssize_t)have;
 }
 
-static ssize_t read_pid_text(const char *root, pid_t pid, const char *file, char *ret_text, size_t n)
+static ssize_t read_pid_text(const char *root, pid_t pid, const char *file, char *ret_text,
+			     size_t n)
 {
 	char path[256];
 
@@ -97,7 +98,8 @@ bool procfs_parse_stat(const char *text, size_t n, struct proc_stat *ret_stat)
 	/* Field 4 of proc(5) is number 0 behind the state. */
 	if (!number_at(close + 3, 0, &ppid) || !number_at(close + 3, 5, &flags) ||
 	    !number_at(close + 3, 6, &s.minflt) || !number_at(close + 3, 8, &s.majflt) ||
-	    !number_at(close + 3, 10, &s.utime_ticks) || !number_at(close + 3, 11, &s.stime_ticks) ||
+	    !number_at(close + 3, 10, &s.utime_ticks) ||
+	    !number_at(close + 3, 11, &s.stime_ticks) ||
 	    !number_at(close + 3, 16, &s.num_threads) || !number_at(close + 3, 18, &s.start_ticks))
 		return false;
 	s.ppid = (pid_t)ppid;
@@ -213,7 +215,8 @@ int procfs_thread_calls(const char *root, pid_t pid, struct thread_call **ret_ca
 		if (!call.tid)
 			continue;
 		snprintf(file, sizeof(file), "%s/%u/syscall", path, call.tid);
-		if (read_text(file, text, sizeof(text)) <= 0 || !parse_thread_call(text, &call.call))
+		if (read_text(file, text, sizeof(text)) <= 0 ||
+		    !parse_thread_call(text, &call.call))
 			continue;
 		if (n == cap) {
 			struct thread_call *grown;

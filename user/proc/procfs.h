@@ -18,7 +18,7 @@
 
 #define PROC_FLAG_KTHREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
 
-/* The fields of /proc/PID/stat that are used (proc(5) numbers: 2, 3, 4, 9, 10, 12, 14, 15, 20, 22). */
+/* The fields of /proc/PID/stat that are used, in the order of proc(5). */
 struct proc_stat {
 	char comm[64]; /* kernel threads have long names here */
 	char state;
@@ -72,8 +72,8 @@ bool procfs_has_comm(const char *root, pid_t pid, const char *comm);
 bool procfs_has_exe(const char *root, pid_t pid, const char *path);
 
 /*
- * Processes of a control group: @path is its folder, absolute or below /sys/fs/cgroup. 0 or a negative
- * errno.
+ * Processes of a control group: @path is its folder, absolute or below /sys/fs/cgroup. 0 or a
+ * negative errno.
  */
 int procfs_cgroup(const char *path, struct pid_list *ret_list);
 
