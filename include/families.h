@@ -57,10 +57,10 @@ enum switch_kind {
 
 /* CELL_<ID> is the first cell of a row; a row with a dimension goes on for its size. */
 enum cell_id {
-#define CELLS(id, name, unit, dim, method, help) \
+#define CELLS(id, name, unit, dim, method, error, help) \
 	CELL_##id, CELL_##id##_LAST = CELL_##id + DIM_SIZE_##dim - 1,
 #define BOOK(id, help) CELL_##id,
-#define FAMILY(id, name, unit, type, method, help)
+#define FAMILY(id, name, unit, type, method, error, help)
 #define EXPORTER(id, name, type, help)
 #include "families.def"
 #undef CELLS
@@ -71,10 +71,10 @@ enum cell_id {
 };
 
 enum family_id {
-#define CELLS(id, name, unit, dim, method, help) FAM_##id,
+#define CELLS(id, name, unit, dim, method, error, help) FAM_##id,
 #define BOOK(id, help)
-#define FAMILY(id, name, unit, type, method, help) FAM_##id,
-#define EXPORTER(id, name, type, help)		   FAM_##id,
+#define FAMILY(id, name, unit, type, method, error, help) FAM_##id,
+#define EXPORTER(id, name, type, help)			  FAM_##id,
 #include "families.def"
 #undef CELLS
 #undef BOOK

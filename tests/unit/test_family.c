@@ -109,10 +109,10 @@ TEST(family_name_is_cut_to_its_room)
 
 TEST(family_cells_are_counters)
 {
-#define CELLS(id, name, unit, dim, method, help) \
+#define CELLS(id, name, unit, dim, method, error, help) \
 	CHECK_EQ_INT(family_descs[FAM_##id].type, FAMILY_COUNTER);
 #define BOOK(id, help)
-#define FAMILY(id, name, unit, type, method, help)
+#define FAMILY(id, name, unit, type, method, error, help)
 #define EXPORTER(id, name, type, help) CHECK(family_descs[FAM_##id].exporter);
 #include "families.def"
 #undef CELLS
@@ -125,12 +125,12 @@ TEST(family_cells_do_not_overlap)
 {
 	unsigned char taken[NR_CELLS] = { 0 };
 
-#define CELLS(id, name, unit, dim, method, help)                 \
+#define CELLS(id, name, unit, dim, method, error, help)          \
 	for (u32 i = CELL_##id; i <= (u32)CELL_##id##_LAST; i++) \
 		taken[i]++;                                      \
 	CHECK_EQ_U64(CELL_##id##_LAST - CELL_##id + 1, DIM_SIZE_##dim);
 #define BOOK(id, help) taken[CELL_##id]++;
-#define FAMILY(id, name, unit, type, method, help)
+#define FAMILY(id, name, unit, type, method, error, help)
 #define EXPORTER(id, name, type, help)
 #include "families.def"
 #undef CELLS

@@ -17,13 +17,14 @@ static void begin(void)
 	merged_clear(&m);
 	memset(procs, 0, sizeof(procs));
 	memset(totals, 0, sizeof(totals));
-	snap = (struct snapshot){ .processes = procs, .nr_processes = 2 };
+	snap = (struct snapshot){ .processes = procs, .nr_processes = 2, .nr_counted = 2 };
 	snap.wall_minus_mono_ns = 1000000;
 	snap.groups[GROUP_SCHED].up = snap.groups[GROUP_SYSCALLS].up = true;
 	for (int i = 0; i < 2; i++) {
 		snprintf(procs[i].id.name, sizeof(procs[i].id.name), "%s", "app");
 		procs[i].id.pid = 10 + i;
 		procs[i].alive = true;
+		procs[i].incarnations = 1;
 		procs[i].begin_ns = 500 - 100 * (u64)i;
 	}
 }

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 const struct family_desc family_descs[NR_FAMILIES] = {
-#define CELLS(id, name, unit, dim, method, help) \
-	[FAM_##id] = { name, unit, FAMILY_COUNTER, METHOD_##method, false, help },
+#define CELLS(id, name, unit, dim, method, error, help) \
+	[FAM_##id] = { name, unit, FAMILY_COUNTER, METHOD_##method, false, error, help },
 #define BOOK(id, help)
-#define FAMILY(id, name, unit, type, method, help) \
-	[FAM_##id] = { name, unit, FAMILY_##type, METHOD_##method, false, help },
+#define FAMILY(id, name, unit, type, method, error, help) \
+	[FAM_##id] = { name, unit, FAMILY_##type, METHOD_##method, false, error, help },
 #define EXPORTER(id, name, type, help) \
-	[FAM_##id] = { name, "", FAMILY_##type, METHOD_EXACT, true, help },
+	[FAM_##id] = { name, "", FAMILY_##type, METHOD_EXACT, true, "0", help },
 #include "families.def"
 #undef CELLS
 #undef BOOK

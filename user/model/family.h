@@ -37,9 +37,10 @@ struct family_desc {
 	const char *unit; /* "seconds", "bytes", "ratio", or "" */
 	enum family_type type;
 	enum family_method method;
-	bool exporter;	  /* a standard process_* family of the exporter itself: no prefix, no unit
-			     rule */
-	const char *help; /* one line, where the number comes from */
+	bool exporter;	   /* a standard process_* family of the exporter itself: no prefix, no unit
+			      rule */
+	const char *error; /* largest error in words, "0" for none */
+	const char *help;  /* one line, where the number comes from */
 };
 
 /* The facts of each family, by enum family_id. */

@@ -364,6 +364,7 @@ static void publish_methods(struct publication *pub)
 		family_name(d, name, sizeof(name));
 		label(pub, s, "quantity", name + strlen(FAMILY_PREFIX));
 		label(pub, s, "method", methods[d->method]);
+		label(pub, s, "error", d->error);
 	}
 }
 
