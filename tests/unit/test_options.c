@@ -79,7 +79,7 @@ TEST(options_nothing_is_serve_with_the_defaults)
 	CHECK_STR(l.options.telemetry_path, "/metrics");
 	CHECK_EQ_U64(l.options.max_requests, 40);
 	CHECK_EQ_U64(l.options.interval_seconds, 2);
-	CHECK_EQ_U64(l.options.max_processes, 64);
+	CHECK_EQ_U64(l.options.max_processes, 1024);
 	CHECK_EQ_U64(l.options.max_threads, 16384);
 	CHECK(!l.options.pids_given && !l.options.help && !l.options.version && !l.options.live);
 	CHECK_STR(l.options.name, NULL);
@@ -300,6 +300,19 @@ TEST(options_pid_refuses_a_bad_number_behind_a_good_one)
 	PARSE(&l, "--pid", "1", "2x");
 	CHECK_EQ_INT(l.status, -EINVAL);
 	CHECK(strstr(l.err.text, "`2x`") != NULL);
+	options_done(&l.options);
+}
+
+TEST(options_the_rest_is_a_command)
+{
+	struct line l;
+
+	PARSE(&l, "--follow", "--", "sh", "-c", "exit 3");
+	CHECK_EQ_INT(l.status, 0);
+	CHECK(l.options.follow);
+	CHECK_STR(l.options.program[0], "sh");
+	CHECK_STR(l.options.program[2], "exit 3");
+	CHECK(!l.options.program[3]);
 	options_done(&l.options);
 }
 

@@ -178,7 +178,9 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 		char *word = *argv++;
 
 		if (!strcmp(word, "--")) {
-			o->program = *argv ? argv : NULL;
+			o->program = argv;
+			if (!*argv)
+				r = err_set(err, -EINVAL, "`--` needs a command; see --help");
 			break;
 		}
 		if (!strcmp(word, "-h"))
