@@ -86,6 +86,126 @@ static int read_call_hists(const struct bpf_session *s, struct process_snap *p)
 	return 0;
 }
 
+/* --- open sets --- */
+
+/* Read a whole hash: keys and values are @ret_keys, @ret_values (to be freed). */
+static int read_hash(const struct session_map_state *m, size_t key_bytes, void **ret_keys,
+		     void **ret_values, u32 *ret_n)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	u32 n = m->max_entries; /* at once, so that no bucket is ever too large for the batch */
+	void *keys, *values;
+	u64 cursor = 0;
+
+	keys = calloc(n, key_bytes);
+	values = calloc(n, m->value_size);
+	if (!keys || !values)
+		goto fail;
+	if (bpf_map_lookup_batch(m->fd, NULL, &cursor, keys, values, &n, &opts) && errno != ENOENT)
+		goto fail;
+	*ret_keys = keys;
+	*ret_values = values;
+	*ret_n = n;
+	return 0;
+fail:
+	free(keys);
+	free(values);
+	return -ENOMEM;
+}
+
+static struct process_snap *process_by_slot(struct snapshot *snap, u32 slot)
+{
+	for (size_t i = 0; i < snap->nr_counted; i++) {
+		if (snap->processes[i].slot == slot)
+			return &snap->processes[i];
+	}
+	return NULL;
+}
+
+static int by_error(const void *a, const void *b)
+{
+	const struct error_count *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->id != y->id)
+		return x->id < y->id ? -1 : 1;
+	return x->code < y->code ? -1 : x->code > y->code;
+}
+
+static int read_errors(const struct bpf_session *s, struct snapshot *snap)
+{
+	const struct session_map_state *m = &s->maps[MAP_errors];
+	void *keys, *values;
+	u32 n;
+	int r;
+
+	for (size_t i = 0; i < snap->nr_counted; i++)
+		snap->processes[i].nr_errors = 0;
+
+	r = m->fd < 0 ? 1 : read_hash(m, sizeof(struct error_key), &keys, &values, &n);
+	if (r)
+		return r < 0 ? r : 0;
+	for (u32 i = 0; i < n && !r; i++) {
+		const struct error_key *k = &((const struct error_key *)keys)[i];
+		struct process_snap *p = process_by_slot(snap, k->process);
+		struct error_count *grown;
+
+		if (!p)
+			continue;
+		grown = realloc(p->errors, (p->nr_errors + 1) * sizeof(*grown));
+		if (!grown) {
+			r = -ENOMEM;
+			break;
+		}
+		p->errors = grown;
+		grown[p->nr_errors++] =
+			(struct error_count){ k->kind, k->id, k->code, ((const u64 *)values)[i] };
+	}
+	for (size_t i = 0; i < snap->nr_counted; i++) {
+		if (snap->processes[i].nr_errors)
+			qsort(snap->processes[i].errors, snap->processes[i].nr_errors,
+			      sizeof(struct error_count), by_error);
+	}
+	free(keys);
+	free(values);
+	return r;
+}
+
+static int read_foreign(const struct bpf_session *s, struct snapshot *snap)
+{
+	const struct session_map_state *m = &s->maps[MAP_foreign_calls];
+	void *keys, *values;
+	u32 n;
+	int r;
+
+	for (size_t i = 0; i < snap->nr_counted; i++)
+		snap->processes[i].nr_foreign = 0;
+
+	r = m->fd < 0 ? 1 : read_hash(m, sizeof(struct foreign_key), &keys, &values, &n);
+	if (r)
+		return r < 0 ? r : 0;
+	for (u32 i = 0; i < n && !r; i++) {
+		const struct foreign_key *k = &((const struct foreign_key *)keys)[i];
+		struct process_snap *p = process_by_slot(snap, k->account);
+		struct foreign_count *grown;
+
+		if (!p)
+			continue;
+		grown = realloc(p->foreign, (p->nr_foreign + 1) * sizeof(*grown));
+		if (!grown) {
+			r = -ENOMEM;
+			break;
+		}
+		p->foreign = grown;
+		grown[p->nr_foreign++] =
+			(struct foreign_count){ k->abi, k->nr, ((const u64 *)values)[i] };
+	}
+	free(keys);
+	free(values);
+	return r;
+}
+
 /* --- thread records --- */
 
 struct record_sink {
@@ -194,6 +314,23 @@ static bool records_whole(const struct process_snap *p)
 	return true;
 }
 
+/*
+ * What comes later in the life of a call is read first: errors, then durations, then entries. So no
+ * more calls ever failed than finished, nor finished than were entered.
+ */
+static int read_counters(const struct bpf_session *s, struct snapshot *snap, struct err *err)
+{
+	int r = read_errors(s, snap);
+
+	for (size_t i = 0; i < snap->nr_counted && !r; i++) {
+		r = read_call_hists(s, &snap->processes[i]);
+		read_cells(s, &snap->processes[i]);
+	}
+	if (!r)
+		r = read_foreign(s, snap);
+	return r ? err_set(err, r, "no memory for a snapshot") : 0;
+}
+
 /* The books of ended threads are written one after the other. */
 static bool ended_whole(const struct process_snap *p)
 {
@@ -220,9 +357,9 @@ static int read_once(const struct bpf_session *s, struct snapshot *snap, struct 
 		p->enters_before += live_enters(p);
 		p->unsettled_ns = charged_runtime(p) + cell_now(s, p, CELL_ENDED_RUNTIME);
 	}
-	for (size_t i = 0; i < snap->nr_counted; i++)
-		read_cells(s, &snap->processes[i]);
-	r = read_records(s, snap, err);
+	r = read_counters(s, snap, err);
+	if (!r)
+		r = read_records(s, snap, err);
 	if (r)
 		return r;
 	for (size_t i = 0; i < snap->nr_counted; i++) {
@@ -234,118 +371,6 @@ static int read_once(const struct bpf_session *s, struct snapshot *snap, struct 
 		again |= p->unsettled_ns > SETTLED_NS || !records_whole(p) || !ended_whole(p);
 	}
 	return again;
-}
-
-/* --- open sets --- */
-
-/* Read a whole hash: keys and values are @ret_keys, @ret_values (to be freed). */
-static int read_hash(const struct session_map_state *m, size_t key_bytes, void **ret_keys,
-		     void **ret_values, u32 *ret_n)
-{
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	u32 n = m->max_entries; /* at once, so that no bucket is ever too large for the batch */
-	void *keys, *values;
-	u64 cursor = 0;
-
-	keys = calloc(n, key_bytes);
-	values = calloc(n, m->value_size);
-	if (!keys || !values)
-		goto fail;
-	if (bpf_map_lookup_batch(m->fd, NULL, &cursor, keys, values, &n, &opts) && errno != ENOENT)
-		goto fail;
-	*ret_keys = keys;
-	*ret_values = values;
-	*ret_n = n;
-	return 0;
-fail:
-	free(keys);
-	free(values);
-	return -ENOMEM;
-}
-
-static struct process_snap *process_by_slot(struct snapshot *snap, u32 slot)
-{
-	for (size_t i = 0; i < snap->nr_counted; i++) {
-		if (snap->processes[i].slot == slot)
-			return &snap->processes[i];
-	}
-	return NULL;
-}
-
-static int by_error(const void *a, const void *b)
-{
-	const struct error_count *x = a, *y = b;
-
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->code < y->code ? -1 : x->code > y->code;
-}
-
-static int read_errors(const struct bpf_session *s, struct snapshot *snap, u32 *ret_n)
-{
-	const struct session_map_state *m = &s->maps[MAP_errors];
-	void *keys, *values;
-	int r;
-
-	r = m->fd < 0 ? 1 : read_hash(m, sizeof(struct error_key), &keys, &values, ret_n);
-	if (r)
-		return r < 0 ? r : 0;
-	for (u32 i = 0; i < *ret_n && !r; i++) {
-		const struct error_key *k = &((const struct error_key *)keys)[i];
-		struct process_snap *p = process_by_slot(snap, k->process);
-		struct error_count *grown;
-
-		if (!p)
-			continue;
-		grown = realloc(p->errors, (p->nr_errors + 1) * sizeof(*grown));
-		if (!grown) {
-			r = -ENOMEM;
-			break;
-		}
-		p->errors = grown;
-		grown[p->nr_errors++] =
-			(struct error_count){ k->kind, k->id, k->code, ((const u64 *)values)[i] };
-	}
-	for (size_t i = 0; i < snap->nr_counted; i++) {
-		if (snap->processes[i].nr_errors)
-			qsort(snap->processes[i].errors, snap->processes[i].nr_errors,
-			      sizeof(struct error_count), by_error);
-	}
-	free(keys);
-	free(values);
-	return r;
-}
-
-static int read_foreign(const struct bpf_session *s, struct snapshot *snap, u32 *ret_n)
-{
-	const struct session_map_state *m = &s->maps[MAP_foreign_calls];
-	void *keys, *values;
-	int r;
-
-	r = m->fd < 0 ? 1 : read_hash(m, sizeof(struct foreign_key), &keys, &values, ret_n);
-	if (r)
-		return r < 0 ? r : 0;
-	for (u32 i = 0; i < *ret_n && !r; i++) {
-		const struct foreign_key *k = &((const struct foreign_key *)keys)[i];
-		struct process_snap *p = process_by_slot(snap, k->account);
-		struct foreign_count *grown;
-
-		if (!p)
-			continue;
-		grown = realloc(p->foreign, (p->nr_foreign + 1) * sizeof(*grown));
-		if (!grown) {
-			r = -ENOMEM;
-			break;
-		}
-		p->foreign = grown;
-		grown[p->nr_foreign++] =
-			(struct foreign_count){ k->abi, k->nr, ((const u64 *)values)[i] };
-	}
-	free(keys);
-	free(values);
-	return r;
 }
 
 /* --- ourselves --- */
@@ -377,22 +402,23 @@ static int read_programs(const struct bpf_session *s, struct snapshot *snap)
 	return 0;
 }
 
-static int read_map_fill(const struct bpf_session *s, struct snapshot *snap, u32 nr_errors,
-			 u32 nr_foreign)
+static int read_map_fill(const struct bpf_session *s, struct snapshot *snap)
 {
-	u64 threads = 0, rows = 0;
+	u64 threads = 0, rows = 0, errors = 0, foreign = 0;
 	const struct map_fill fill[] = {
 		{ "processes", snap->nr_counted, s->bounds.max_processes },
 		{ "threads", 0, s->bounds.max_threads },
 		{ "call_rows", 0, s->bounds.max_rows },
-		{ "errors", nr_errors, s->maps[MAP_errors].max_entries },
-		{ "foreign_calls", nr_foreign, s->maps[MAP_foreign_calls].max_entries },
+		{ "errors", 0, s->maps[MAP_errors].max_entries },
+		{ "foreign_calls", 0, s->maps[MAP_foreign_calls].max_entries },
 	};
 
 	for (size_t i = 0; i < snap->nr_counted; i++) {
 		for (size_t t = 0; t < snap->processes[i].nr_threads; t++)
 			threads += snap->processes[i].threads[t].known;
 		rows += snap->processes[i].nr_call_hists;
+		errors += snap->processes[i].nr_errors;
+		foreign += snap->processes[i].nr_foreign;
 	}
 	snap->maps = malloc(sizeof(fill));
 	if (!snap->maps)
@@ -400,13 +426,14 @@ static int read_map_fill(const struct bpf_session *s, struct snapshot *snap, u32
 	memcpy(snap->maps, fill, sizeof(fill));
 	snap->maps[1].entries = threads;
 	snap->maps[2].entries = rows;
+	snap->maps[3].entries = errors;
+	snap->maps[4].entries = foreign;
 	snap->nr_maps = sizeof(fill) / sizeof(fill[0]);
 	return 0;
 }
 
 static int read_ourselves(const struct bpf_session *s, struct snapshot *snap)
 {
-	u32 nr_errors = 0, nr_foreign = 0;
 	int r;
 
 	add_lanes(s, MAP_drops, 0, 1, snap->drops, sizeof(snap->drops));
@@ -419,11 +446,7 @@ static int read_ourselves(const struct bpf_session *s, struct snapshot *snap)
 		snap->machine.chain_breaks += c->breaks;
 	}
 	memcpy(snap->groups, s->groups, sizeof(snap->groups));
-	r = read_errors(s, snap, &nr_errors);
-	if (!r)
-		r = read_foreign(s, snap, &nr_foreign);
-	if (!r)
-		r = read_map_fill(s, snap, nr_errors, nr_foreign);
+	r = read_map_fill(s, snap);
 	return r ? r : read_programs(s, snap);
 }
 
@@ -439,11 +462,6 @@ int collect_snapshot(const struct bpf_session *s, struct snapshot *snap, struct 
 		return r;
 	snap->end_ns = clock_ns(CLOCK_MONOTONIC);
 	snap->wall_minus_mono_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
-	for (size_t i = 0; i < snap->nr_counted; i++) {
-		r = read_call_hists(s, &snap->processes[i]);
-		if (r)
-			return err_set(err, r, "no memory for a snapshot");
-	}
 	r = read_ourselves(s, snap);
 	return r ? err_set(err, r, "cannot read the BPF maps: %s", strerror(-r)) : 0;
 }
