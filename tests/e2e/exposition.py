@@ -7,6 +7,7 @@ docs/instrumenting/exposition_formats.md, OpenMetrics 1.0.0 in its specification
 """
 
 import collections
+import functools
 import re
 
 
@@ -42,48 +43,46 @@ def number(text, line):
     return float(text.replace("Inf", "inf"))
 
 
-def unescape(text, line):
+def unescape(text):
     def one(match):
         if match.group() not in ESCAPES:
-            raise Malformed(f"unknown escape {match.group()!r}: {line!r}")
+            raise Malformed(f"unknown escape {match.group()!r}: {text!r}")
         return ESCAPES[match.group()]
 
-    return re.sub(r"\\.", one, text)
+    return re.sub(r"\\.", one, text) if "\\" in text else text
 
 
-def labels_of(text, line):
+def labels_of(text):
     labels, at = [], 0
     while at < len(text):
         match = LABEL.match(text, at)
         if not match:
-            raise Malformed(f"bad labels at column {at}: {line!r}")
-        labels.append((match.group(1), unescape(match.group(2), line)))
+            raise Malformed(f"bad labels at column {at}: {text!r}")
+        labels.append((match.group(1), unescape(match.group(2))))
         at = match.end()
         if at < len(text):
             if text[at] != "," or at + 1 == len(text):
-                raise Malformed(f"labels are not separated by commas: {line!r}")
+                raise Malformed(f"labels are not separated by commas: {text!r}")
             at += 1
     names = [name for name, _ in labels]
     if len(set(names)) != len(names):
-        raise Malformed(f"a label name twice: {line!r}")
+        raise Malformed(f"a label name twice: {text!r}")
     return tuple(labels)
 
 
-def sample_of(line):
-    match = NAME.match(line)
+@functools.lru_cache(maxsize=100000)  # a scrape has the series of the one before
+def series_of(text):
+    """The name and labels before the value."""
+    match = NAME.match(text)
     if not match:
-        raise Malformed(f"no metric name: {line!r}")
-    name, rest, labels = match.group(), line[match.end():], ()
-    if rest.startswith("{"):
-        braces = BRACES.match(rest)
-        if not braces:
-            raise Malformed(f"labels do not end: {line!r}")
-        labels, rest = labels_of(braces.group(1), line), rest[braces.end():]
-        if not labels:
-            raise Malformed(f"empty braces: {line!r}")
-    if not rest.startswith(" ") or rest.count(" ") != 1:
-        raise Malformed(f"want one space, one value and no timestamp: {line!r}")
-    return name, labels, number(rest[1:], line)
+        raise Malformed(f"no metric name: {text!r}")
+    rest, labels = text[match.end():], ()
+    if rest:
+        braces = BRACES.fullmatch(rest)
+        if not braces or not braces.group(1):
+            raise Malformed(f"want labels in braces, one space, one value, and no timestamp: {text!r}")
+        labels = labels_of(braces.group(1))
+    return match.group(), labels
 
 
 def take_comment(line, families, current, openmetrics):
@@ -108,7 +107,10 @@ def take_comment(line, families, current, openmetrics):
 
 
 def take_sample(line, current, openmetrics):
-    name, labels, value = sample_of(line)
+    series, space, value = line.rpartition(" ")
+    if not space:
+        raise Malformed(f"a sample without a value: {line!r}")
+    name, labels = series_of(series)
     if current is None or current.type is None or current.help is None:
         raise Malformed(f"a sample without HELP and TYPE before it: {line!r}")
     endings = (ENDINGS_OPENMETRICS if openmetrics else ENDINGS_TEXT).get(current.type)
@@ -116,7 +118,7 @@ def take_sample(line, current, openmetrics):
         raise Malformed(f"unknown type {current.type} of {current.name}")
     if not name.startswith(current.name) or name[len(current.name):] not in endings:
         raise Malformed(f"a sample of another family below {current.name}: {line!r}")
-    current.samples.append((name, labels, value))
+    current.samples.append((name, labels, number(value, line)))
 
 
 def check_duplicates(family):
@@ -126,6 +128,7 @@ def check_duplicates(family):
         raise Malformed(f"a series twice: {twice[0]}")
 
 
+@functools.lru_cache(maxsize=100000)
 def without_le(labels):
     return tuple(pair for pair in labels if pair[0] != "le")
 
