@@ -5,6 +5,7 @@
 
 #include "user/base/log.h"
 #include "user/cmd/doctor.h"
+#include "user/cmd/explain.h"
 #include "user/cmd/inspect.h"
 #include "user/cmd/options.h"
 #include "user/cmd/selftest.h"
@@ -22,6 +23,7 @@ static const struct command {
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
 	{ "inspect", cmd_inspect, "what is known of a program: --pid PID, or FILE" },
 	{ "selftest", cmd_selftest, "workloads of known truth: a table of wanted = got" },
+	{ "explain", cmd_explain, "what a metric is: [METRIC...], or a list of all" },
 };
 
 static void help(void)

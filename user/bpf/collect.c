@@ -331,10 +331,14 @@ static int read_counters(const struct bpf_session *s, struct snapshot *snap, str
 	return r ? err_set(err, r, "no memory for a snapshot") : 0;
 }
 
-/* The books of ended threads are written one after the other. */
-static bool ended_whole(const struct process_snap *p)
+/*
+ * The books of a thread that ends go from its record to the account, one after the other: records
+ * and cells only fit together if none ended between them.
+ */
+static bool ended_whole(const struct bpf_session *s, const struct process_snap *p)
 {
-	return p->cells[CELL_ENTERS] - p->cells[CELL_EXITS] == p->cells[CELL_NEVER_RETURNED];
+	return p->cells[CELL_ENTERS] - p->cells[CELL_EXITS] == p->cells[CELL_NEVER_RETURNED] &&
+	       p->cells[CELL_THREADS_ENDED] == cell_now(s, p, CELL_THREADS_ENDED);
 }
 
 /*
@@ -368,7 +372,8 @@ static int read_once(const struct bpf_session *s, struct snapshot *snap, struct 
 
 		p->unsettled_ns = settled > p->unsettled_ns ? settled - p->unsettled_ns : 0;
 		p->enters_after = live_enters(p) + cell_now(s, p, CELL_ENTERS);
-		again |= p->unsettled_ns > SETTLED_NS || !records_whole(p) || !ended_whole(p);
+		p->torn = !records_whole(p) || !ended_whole(s, p);
+		again |= p->torn || p->unsettled_ns > SETTLED_NS;
 	}
 	return again;
 }

@@ -84,6 +84,8 @@ struct process_snap {
 	/* CPU time that threads were charged while @cells was read: it may be missing, never
 	 * double. */
 	u64 unsettled_ns;
+	/* Threads ended at each try to read them: records and cells do not quite fit together. */
+	bool torn;
 	struct hist off_cpu[NR_REASONS];
 	struct hist durable[NR_DURABLES];
 

@@ -148,6 +148,10 @@ void human_duration(u64 ns, char ret_text[HUMAN_WIDTH])
 	size_t unit = 0;
 	u64 s = ns / NS_PER_SEC;
 
+	if (!ns) {
+		snprintf(ret_text, HUMAN_WIDTH, "0 s");
+		return;
+	}
 	if (s >= 3600) {
 		snprintf(ret_text, HUMAN_WIDTH, "%lluh %02llum", s / 3600, s / 60 % 60);
 		return;

@@ -44,7 +44,7 @@ void paper_end(struct paper *p);
 
 #define HUMAN_WIDTH 16
 
-/* "940 ns", "1.20 ms", "2.05 s", "3m 05s", "27h 46m" */
+/* "0 s", "940 ns", "1.20 ms", "2.05 s", "3m 05s", "27h 46m" */
 void human_duration(u64 ns, char ret_text[HUMAN_WIDTH]);
 /* "0", "0.25", "12.3", "1234", "56.7k", "1.23M" */
 void human_amount(double amount, char ret_text[HUMAN_WIDTH]);

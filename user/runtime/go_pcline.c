@@ -78,7 +78,7 @@ static bool read_record(const struct go_pclntab *tab, const struct go_function *
 	return true;
 }
 
-/* The value of a pc table at @pc. -1 if there is no table, as for Go's runtime. */
+/* The value of a pc table at @pc. -1 if there is no table or it ends before, as for Go's runtime. */
 static bool pc_value(const struct go_pclntab *tab, u32 table, u64 entry, u64 pc, s32 *ret_value)
 {
 	u32 value = (u32)-1; /* wraps, as in Go */
@@ -93,8 +93,11 @@ static bool pc_value(const struct go_pclntab *tab, u32 table, u64 entry, u64 pc,
 	for (;;) {
 		u64 zigzag, quanta;
 
-		if (!span_uvarint(&at, &zigzag) || (!zigzag && upto != entry) ||
-		    !span_uvarint(&at, &quanta) || quanta > 0xffffffff)
+		if (!span_uvarint(&at, &zigzag))
+			return false;
+		if (!zigzag && upto != entry)
+			return true;
+		if (!span_uvarint(&at, &quanta) || quanta > 0xffffffff)
 			return false;
 		value += (u32)(zigzag & 1 ? ~(zigzag >> 1) : zigzag >> 1);
 		upto += quanta * tab->quantum;
