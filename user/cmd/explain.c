@@ -40,7 +40,7 @@ const char *explain_type(enum family_id id)
 		[FAMILY_COUNTER] = "counter",
 		[FAMILY_GAUGE] = "gauge",
 		[FAMILY_HIST] = "histogram",
-		[FAMILY_INFO] = "info (a gauge that is 1)",
+		[FAMILY_INFO] = "info",
 	};
 
 	return types[family_descs[id].type];

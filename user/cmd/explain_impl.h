@@ -13,7 +13,7 @@ extern const char *const explain_group_names[NR_GROUPS];
 /* The name as it is queried: with _total for a counter; a histogram without its endings. */
 void explain_name(enum family_id id, char ret_name[METRIC_NAME_BYTES]);
 
-/* "counter", "gauge", "histogram", "info (a gauge that is 1)" */
+/* "counter", "gauge", "histogram", or "info": a gauge whose value is 1. */
 const char *explain_type(enum family_id id);
 const char *explain_method(enum family_id id);
 

@@ -23,7 +23,8 @@ struct options {
 	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
 	bool pids_given; /* --pid was there, even with nothing behind it */
 	const char *name, *telemetry_path, *groups, *user;
-	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, markdown, help, version;
+	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, markdown, help,
+		version;
 	u32 max_requests, interval_seconds, max_processes, max_threads;
 };
 
