@@ -494,7 +494,7 @@ class Case:
     def __init__(self, name):
         self.name = name
         self.wrong = []
-        self.workloads, self.observers, self.others = [], [], []
+        self.workloads, self.observers, self.others, self.programs = [], [], [], 0
         # /tmp may be in memory; what the workloads make durable should be on a disk.
         disk = "/var/tmp" if os.access("/var/tmp", os.W_OK) else None
         self.dir = tempfile.mkdtemp(prefix="skyobserve-e2e-", dir=disk)
@@ -539,6 +539,13 @@ class Case:
         workload = Workload(name, *options, cwd=self.dir, program=program)
         self.workloads.append(workload)
         return workload.wait_ready() if ready else workload
+
+    def own_program(self, name):
+        """A copy of a workload under a name that no other process of the machine has, for --comm."""
+        self.programs += 1
+        path = self.path(f"e2e-{self.programs}-{os.getpid()}"[:15])  # as long as the kernel keeps a name
+        shutil.copy(WORKLOADS / name, path)
+        return path
 
     def observe(self, *options, pids=(), **arguments):
         observer = Observer(self, *options, pids=pids, **arguments)

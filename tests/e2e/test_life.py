@@ -128,7 +128,7 @@ def killed_observer(case):
 # ---- numbers that are used again ------------------------------------------------------------------------
 
 
-def start_as(case, pid, *argv):
+def start_as(case, pid, *argv, **arguments):
     """A workload with this process id; the kernel gives numbers out in order."""
     for _ in range(200):
         try:
@@ -136,7 +136,7 @@ def start_as(case, pid, *argv):
                 last.write(str(pid - 1))
         except OSError as why:
             raise lib.Skip(f"cannot choose a process id: {why}") from None
-        workload = case.workload(*argv, ready=False)
+        workload = case.workload(*argv, ready=False, **arguments)
         if workload.pid == pid:
             return workload.wait_ready()
         workload.kill()
@@ -171,14 +171,15 @@ def reused_pid(case):
 
 def reused_pid_by_comm(case):
     """T51: the next incarnation of the same name and number is another process, added to the first."""
-    first = case.workload("life", "--mode", "exit", "--n", 100)
-    observer = case.observe("--comm", "life", "--interval", 1)
+    program = case.own_program("life")
+    first = case.workload("life", "--mode", "exit", "--n", 100, program=program)
+    observer = case.observe("--comm", os.path.basename(program), "--interval", 1)
     lib.poll("it to be observed", lambda: observer.scrape().sum("skyobserve_process_up"))
     first.say()
     first.take_truth()
     let_end(first)
     ended(observer)
-    second = start_as(case, first.pid, "life", "--mode", "exit", "--n", 30)
+    second = start_as(case, first.pid, "life", "--mode", "exit", "--n", 30, program=program)
     lib.poll("its successor to be observed", lambda: observer.scrape().sum("skyobserve_process_up"))
     second.say()
     second.take_truth()
@@ -325,25 +326,28 @@ def two_names(case):
 
 def comm_later(case):
     """--comm: those that are there, and those that start later."""
-    here = case.workload("sleep", "--n", 1, "--ms", 1)
-    observer = case.observe("--comm", "sleep", "--comm", "syscalls", "--interval", 1)
-    case.equal("processes", observer.scrape().by("skyobserve_process_up", "process"), {"sleep": 1})
-    later = case.workload("syscalls", "--n", 400)
-    lib.poll("it to be observed", lambda: observer.scrape().sum("skyobserve_process_up", process="syscalls"))
+    sleeper, caller = case.own_program("sleep"), case.own_program("syscalls")
+    here_name, later_name = os.path.basename(sleeper), os.path.basename(caller)
+    here = case.workload("sleep", "--n", 1, "--ms", 1, program=sleeper)
+    observer = case.observe("--comm", here_name, "--comm", later_name, "--interval", 1)
+    case.equal("processes", observer.scrape().by("skyobserve_process_up", "process"), {here_name: 1})
+    later = case.workload("syscalls", "--n", 400, program=caller)
+    lib.poll("it to be observed", lambda: observer.scrape().sum("skyobserve_process_up", process=later_name))
     later.run()
     here.run()
     metrics = observer.scrape()
-    case.equal("getppid", calls(metrics, "getppid", process="syscalls"), 400)
-    case.equal("sleeps", calls(metrics, "clock_nanosleep", process="sleep"), 1)
-    case.true("it is not listed", f"observing process {later.pid}: syscalls" in observer.stderr())
+    case.equal("getppid", calls(metrics, "getppid", process=later_name), 400)
+    case.equal("sleeps", calls(metrics, "clock_nanosleep", process=here_name), 1)
+    case.true("it is not listed", f"observing process {later.pid}: {later_name}, {caller}" in observer.stderr())
 
 
 def comm_nobody_yet(case):
     """--comm of a name that nobody has is no error: it waits."""
-    observer = case.observe("--comm", "syscalls", "--interval", 1)
-    case.true("it does not say that it waits", "waiting for one" in observer.stderr())
+    program = case.own_program("syscalls")
+    observer = case.observe("--comm", os.path.basename(program), "--interval", 1)
+    case.true(f"it does not say that it waits: {observer.stderr()}", "waiting for one" in observer.stderr())
     case.equal("processes", observer.scrape().select("skyobserve_process_up"), [])
-    later = case.workload("syscalls", "--n", 50)
+    later = case.workload("syscalls", "--n", 50, program=program)
     lib.poll("it to be observed", lambda: observer.scrape().sum("skyobserve_process_up"))
     later.run()
     case.equal("getppid", calls(observer.scrape(), "getppid"), 50)
