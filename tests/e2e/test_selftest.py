@@ -73,7 +73,7 @@ def selftest(case, *options, prefix=(), folder=None):
     seconds = time.monotonic() - begin
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     for line in done.stdout.splitlines():
-        case.true(f"a line is wider than {WIDTH}: {line}", len(line) <= WIDTH or re.match(r"\d+ rows: ", line))
+        case.true(f"a line is wider than {WIDTH}: {line}", len(line) <= WIDTH)
     rows = parse(done.stdout)
     counts = collections.Counter(row.verdict for row in rows.values())
     said = re.search(r"^(\d+) rows: (\d+) ok, (\d+) failed, (\d+) skipped", done.stdout, re.M)

@@ -79,12 +79,22 @@ void selftest_render(const struct selftest_result *result, bool colour, struct b
 	for (size_t i = 0; i < result->nr_rows; i++)
 		print_row(&p, &result->rows[i], i ? &result->rows[i - 1] : NULL);
 	human_duration(result->elapsed_ns, took);
-	buf_printf(
-		out,
-		"\n%zu rows: %u ok, %u failed, %u skipped; %u loads beside %u neighbours that do "
-		"the same, %s\n",
-		result->nr_rows, result->verdicts[SELFTEST_OK], result->verdicts[SELFTEST_FAILED],
-		result->verdicts[SELFTEST_SKIPPED], result->nr_loads, result->nr_neighbours, took);
+	buf_printf(out, "\n%zu rows: %u ok, %u failed, %u skipped, in %s\n", result->nr_rows,
+		   result->verdicts[SELFTEST_OK], result->verdicts[SELFTEST_FAILED],
+		   result->verdicts[SELFTEST_SKIPPED], took);
+	buf_printf(out, "%u loads were observed, beside %u neighbours that did the same\n",
+		   result->nr_loads, result->nr_neighbours);
+	if (result->chain_holds)
+		return;
+	snprintf(line, sizeof(line), "%llu of %llu", (unsigned long long)result->chain_breaks,
+		 (unsigned long long)result->switches);
+	paper_begin(&p, 0, PAPER_STRONG, "note:");
+	paper_text(&p, PAPER_PLAIN, line);
+	paper_text(&p, PAPER_PLAIN,
+		   "context switches of this machine were not reported by its kernel. Totals come "
+		   "from the kernel's own books and lack nothing; off-CPU spells and their reasons "
+		   "can be a little off.");
+	paper_end(&p);
 }
 
 int cmd_selftest(const struct options *options)
