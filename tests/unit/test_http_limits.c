@@ -2,9 +2,12 @@
 /* What hostile, slow and many clients can do to the server: nothing to the others. */
 #include "tests/unit/test_http_fixture.h"
 
+#include <sys/resource.h>
+
 /* A body that the buffers of two sockets do not hold. */
 #define BIG (16 << 20)
 
+/* Else a web page could hide a request of its own in the body of another. */
 TEST(server_never_takes_a_body_for_a_request)
 {
 	struct fixture f = { 0 };
@@ -106,6 +109,7 @@ TEST(server_bounds_the_size_of_a_request)
 	close_server(&f);
 }
 
+/* The library's own timeout would start again with each byte. */
 TEST(server_closes_a_client_that_drips)
 {
 	struct fixture f = { 0 };
@@ -157,6 +161,7 @@ TEST(server_closes_an_idle_client)
 	close_server(&f);
 }
 
+/* A client that does not read blocks nobody, and is cut off. */
 TEST(server_closes_a_client_that_does_not_take_its_answer)
 {
 	struct fixture f = { .body_bytes = BIG };
@@ -230,6 +235,33 @@ TEST(server_makes_room_for_new_connections)
 	close_server(&f);
 }
 
+/* The library stops listening then, and starts again only when it is run once more. */
+TEST(server_listens_again_after_it_ran_out_of_descriptors)
+{
+	struct fixture f = { 0 };
+	struct http_config config = { .timeout_ms = 200 };
+	struct rlimit enough, few;
+	struct buf answer = { 0 };
+	int fds[10];
+
+	open_server(&f, &config);
+	for (int i = 0; i < 10; i++)
+		fds[i] = dial(&f);
+	CHECK(!getrlimit(RLIMIT_NOFILE, &enough));
+	few = enough;
+	few.rlim_cur = (rlim_t)fds[9] + 3; /* two are accepted */
+	CHECK(!setrlimit(RLIMIT_NOFILE, &few));
+	say(fds[9], REQUEST("GET", "/metrics"));
+	hear_all(&f, fds[9], &answer);
+	CHECK(!setrlimit(RLIMIT_NOFILE, &enough));
+	CHECK(answer.bytes && strstr(answer.bytes, "HTTP/1.1 200 "));
+	for (int i = 0; i < 10; i++)
+		close(fds[i]);
+	buf_done(&answer);
+	close_server(&f);
+}
+
+/* An idle server wakes nobody up; one with many clients leaks nothing. */
 TEST(server_leaves_no_descriptor_behind)
 {
 	struct fixture f = { 0 };

@@ -158,7 +158,6 @@ TEST(server_keeps_the_connection_of_a_scraper)
 	close_server(&f);
 }
 
-/* Else a web page could hide a request of its own in the body of another. */
 TEST(server_reports_a_failed_collection)
 {
 	struct fixture f = { .result = -ENOMEM };
@@ -173,8 +172,6 @@ TEST(server_reports_a_failed_collection)
 	close_server(&f);
 }
 
-/* The library's own timeout would start again with each byte. */
-/* A client that does not read blocks nobody, and is cut off. */
 TEST(server_uses_the_telemetry_path)
 {
 	struct fixture f = { 0 };
@@ -270,5 +267,3 @@ TEST(server_listens_on_ipv6_only_when_told_so)
 	buf_done(&answer);
 	close_server(&f);
 }
-
-/* An idle server wakes nobody up; one with many clients leaks nothing. */

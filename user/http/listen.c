@@ -168,6 +168,14 @@ int listen_open(const char *text, int *ret_fd, struct err *err)
 	return 0;
 }
 
+int listen_bound(int fd, struct sockaddr_storage *ret_address)
+{
+	socklen_t len = sizeof(*ret_address);
+
+	memset(ret_address, 0, sizeof(*ret_address));
+	return getsockname(fd, (struct sockaddr *)ret_address, &len) ? -errno : 0;
+}
+
 void listen_print(const struct sockaddr *address, struct buf *buf)
 {
 	const struct sockaddr_in *four = (const struct sockaddr_in *)address;

@@ -9,6 +9,7 @@
 #include "user/base/err.h"
 
 struct sockaddr;
+struct sockaddr_storage;
 
 /* An address taken apart: "[::1]:80" is host "::1", port 80. An empty host means all addresses. */
 struct listen_address {
@@ -31,6 +32,9 @@ int listen_parse(const char *text, struct listen_address *ret_address, struct er
  * one line with the address, the reason and the remedy.
  */
 int listen_open(const char *text, int *ret_fd, struct err *err);
+
+/* The address that @fd is bound to; 0 or a negative errno, then *ret_address is zeros. */
+int listen_bound(int fd, struct sockaddr_storage *ret_address);
 
 /* Append "127.0.0.1:80" or "[::1]:80". */
 void listen_print(const struct sockaddr *address, struct buf *buf);

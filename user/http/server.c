@@ -52,11 +52,9 @@ static struct conn *conn_of(struct MHD_Connection *mhd)
 static bool fd_is_loopback(int fd)
 {
 	struct sockaddr_storage address;
-	socklen_t len = sizeof(address);
 
 	/* If it cannot be told, the stricter rule holds. */
-	return getsockname(fd, (struct sockaddr *)&address, &len) ||
-	       listen_is_loopback((const struct sockaddr *)&address);
+	return listen_bound(fd, &address) || listen_is_loopback((const struct sockaddr *)&address);
 }
 
 static void connection_began(struct http_server *s, struct MHD_Connection *mhd, void **ret_context)
@@ -343,9 +341,21 @@ static void run_daemons(struct http_server *s)
 
 void http_server_run(struct http_server *s)
 {
-	run_daemons(s);
-	if (conns_expire(&s->conns, now_ns()))
+	bool again;
+
+	/*
+	 * At the end of a run the library takes closed connections away, but only at the beginning
+	 * of the next one does it listen again if it had stopped for want of descriptors. Nothing
+	 * would wake us up for that.
+	 */
+	do {
+		size_t before;
+
+		again = conns_expire(&s->conns, now_ns()) != 0;
+		before = s->conns.n;
 		run_daemons(s);
+		again = again || s->conns.n < before;
+	} while (again);
 }
 
 void http_server_set_ready(struct http_server *s, bool ready)
@@ -358,19 +368,11 @@ size_t http_server_nr_addresses(const struct http_server *s)
 	return s->nr_listeners;
 }
 
-static void bound_address(const struct http_server *s, size_t i, struct sockaddr_storage *ret)
-{
-	socklen_t len = sizeof(*ret);
-
-	memset(ret, 0, sizeof(*ret));
-	(void)getsockname(s->listeners[i].fd, (struct sockaddr *)ret, &len); /* zeros stay */
-}
-
 void http_server_address(const struct http_server *s, size_t i, struct buf *buf)
 {
 	struct sockaddr_storage address;
 
-	bound_address(s, i, &address);
+	(void)listen_bound(s->listeners[i].fd, &address); /* it is bound */
 	listen_print((const struct sockaddr *)&address, buf);
 }
 
@@ -379,7 +381,7 @@ void http_server_url(const struct http_server *s, size_t i, struct buf *buf)
 	struct sockaddr_storage address;
 	struct buf text = { 0 };
 
-	bound_address(s, i, &address);
+	(void)listen_bound(s->listeners[i].fd, &address); /* it is bound */
 	listen_print((const struct sockaddr *)&address, &text);
 	buf_str(buf, "http://");
 	if (text.failed)
