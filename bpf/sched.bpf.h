@@ -73,8 +73,14 @@ static __always_inline void sched_end_block(struct thread_cell *t, struct accoun
 static __always_inline void sched_heal(struct thread_cell *t, struct account_cells *a, u64 spell,
 				       u64 on, u64 wait)
 {
-	u64 rest = elapsed(spell, on + wait);
+	u64 rest;
 
+	/* If more than one was lost in a row, the counters tell of more than the spell. */
+	if (on > spell)
+		on = spell;
+	if (wait > spell - on)
+		wait = spell - on;
+	rest = spell - on - wait;
 	charge(a, CELL_ON_STAMPS, on);
 	if (t->run_state == RUN_RUNNABLE) {
 		charge(a, CELL_WAIT_STAMPS, wait + rest);
@@ -90,16 +96,19 @@ static __always_inline void sched_heal(struct thread_cell *t, struct account_cel
  * A thread that waited for a CPU when observing began: run_delay grows by the whole wait when it
  * ends. What lies before the observation is not charged.
  */
-static __always_inline void sched_cut_first_wait(struct thread_cell *t, const struct task_counts *k)
+static __always_inline void sched_cut_first_wait(struct thread_cell *t, const struct task_counts *k,
+						 u64 switches)
 {
 	u64 wait = k->run_delay_ns - t->charged.run_delay_ns;
-	u64 before = elapsed(wait, t->seed_wait_ns);
+	u64 before = elapsed(wait, t->waited_ns);
 
-	if (!(t->flags & THREAD_SEEDED_WAIT) || t->run_state != RUN_RUNNING)
+	if (!(t->flags & THREAD_SEEDED_WAIT))
 		return;
+	t->flags &= ~THREAD_SEEDED_WAIT;
+	if (t->run_state != RUN_RUNNING || switches != 1)
+		return; /* a report was lost: which part of the wait was before is not known */
 	t->base.run_delay_ns += before;
 	t->charged.run_delay_ns += before;
-	t->flags &= ~THREAD_SEEDED_WAIT;
 }
 
 /*
@@ -116,7 +125,7 @@ static __always_inline void sched_switch_out(struct thread_cell *t, struct accou
 	u64 on = k->runtime_ns - t->charged.runtime_ns;
 	u64 switches = k->nvcsw + k->nivcsw - t->charged.nvcsw - t->charged.nivcsw;
 
-	sched_cut_first_wait(t, k);
+	sched_cut_first_wait(t, k, switches);
 	wait = k->run_delay_ns - t->charged.run_delay_ns;
 	sched_stop_system_clock(t, now);
 	sched_charge_counts(t, a, k);
@@ -131,28 +140,34 @@ static __always_inline void sched_switch_out(struct thread_cell *t, struct accou
 		charge(a, CELL_ON_STAMPS, spell);
 	} else if (t->run_state != RUN_UNKNOWN) {
 		charge(a, CELL_LOST_SWITCHES, switches > 1 ? switches - 1 : 1);
-		sched_heal(t, a, spell, on, wait);
+		/* The wait before the spell is in its run_delay too. */
+		sched_heal(t, a, spell, on, elapsed(wait, t->waited_ns));
 	}
 
 	t->run_state = runnable ? RUN_RUNNABLE : RUN_BLOCKED;
 	t->reason = reason;
 	if (runnable)
 		t->wait_reason = REASON_PREEMPTED;
+	t->waited_ns = 0;
 	t->since_ns = now;
 }
 
-/* The thread is made runnable. A wake-up of one that runs or waits already moves nothing. */
+/*
+ * The thread is made runnable. A wake-up of one that runs or waits already moves nothing; one that
+ * is new waits since its birth, a moment before.
+ */
 static __always_inline void sched_wake(struct thread_cell *t, struct account_cells *a,
 				       struct process_hists *h, u64 now)
 {
-	if (t->run_state == RUN_BLOCKED)
+	if (t->run_state == RUN_BLOCKED) {
 		sched_end_block(t, a, h, elapsed(now, t->since_ns));
-	else if (t->run_state != RUN_UNKNOWN)
+		t->since_ns = now;
+	} else if (t->run_state != RUN_UNKNOWN) {
 		return;
+	}
 	t->run_state = RUN_RUNNABLE;
 	t->reason = REASON_RUN_QUEUE;
 	t->wait_reason = REASON_RUN_QUEUE;
-	t->since_ns = now;
 }
 
 /* The thread gets a CPU. */
@@ -166,10 +181,11 @@ static __always_inline void sched_switch_in(struct thread_cell *t, struct accoun
 		t->unsplit_ns += elapsed(now, t->since_ns);
 		t->wait_reason = REASON_RUN_QUEUE;
 		charge(a, CELL_LOST_SWITCHES, 1);
-	} else if (t->run_state == RUN_RUNNABLE) {
+	} else {
+		/* RUN_UNKNOWN: it is new, and its first wake-up was not reported. */
 		u64 spell = elapsed(now, t->since_ns);
 
-		t->seed_wait_ns = spell;
+		t->waited_ns = spell;
 		charge(a, CELL_WAIT_STAMPS, spell);
 		off_cpu_spell(h, t->wait_reason, spell);
 	}

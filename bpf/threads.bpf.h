@@ -203,6 +203,7 @@ static __always_inline void thread_end(struct thread_cell *t, struct account_cel
 	copy = *slot;
 	charge(a, CELL_THREAD_WALL, now - t->begin_ns);
 	charge(a, CELL_ENDED_RUNTIME, t->charged.runtime_ns - t->base.runtime_ns);
+	charge(a, CELL_ENDED_EARLIER_SWITCHES, t->base.nvcsw + t->base.nivcsw);
 	charge(a, CELL_ENTERS, t->enters);
 	charge(a, CELL_EXITS, t->exits);
 	if (t->nr != NO_CALL && !(t->flags & THREAD_SEEDED_CALL))

@@ -133,7 +133,7 @@ struct thread_cell {
 	u64 enter_ns;	  /* entry of the call in flight */
 	u64 sys_since_ns; /* system time is in sys_ns up to here, while in a call and running */
 	u64 sys_ns;	  /* system time not yet charged */
-	u64 seed_wait_ns; /* with THREAD_SEEDED_WAIT: how much of the first wait was observed */
+	u64 waited_ns;	  /* wait for a CPU before the present run, by our stamps */
 	u64 unsplit_ns;	 /* blocked, then waiting for a CPU; the wake-up between was not reported */
 	s32 nr;		 /* call in flight, or NO_CALL */
 	u8 run_state;	 /* enum run_state */

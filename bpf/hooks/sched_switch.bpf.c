@@ -64,8 +64,15 @@ int sched_switch(void *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (out_observed) {
-		/* fa2c3254d7cf (5.18): the state is an argument, safe from wake-ups. */
-		state = cfg.switch_has_state ? (u32)ARG(ctx, 3) : compat_task_state(prev);
+		/*
+		 * fa2c3254d7cf (5.18): the state is an argument, safe from wake-ups. Before
+		 * 8feb053d5319 (6.16) it is stale if a signal kept the task runnable in the last
+		 * moment: then the task's own state is 0 by now, which no wake-up can have made it
+		 * before the switch is over.
+		 */
+		state = compat_task_state(prev);
+		if (state && cfg.switch_has_state)
+			state = (u32)ARG(ctx, 3);
 		switch_out(out, prev, now, preempted, state);
 	}
 	if (in)

@@ -228,6 +228,17 @@ TEST(identity_switches_edge)
 	check_edges(&b, IDENTITY_SWITCHES, &b.thread.counts.nivcsw, 2 * 1 + 64 + 10);
 }
 
+TEST(identity_switches_knows_what_ended_threads_did_before)
+{
+	struct books b;
+
+	begin(&b);
+	/* A thread that was there before: its 5000 earlier switches are in the kernel's sums. */
+	b.p.ended_now.nvcsw += 5000;
+	b.t.cells[CELL_ENDED_EARLIER_SWITCHES] = 5000;
+	CHECK_EQ_INT(identity_of(&b, IDENTITY_SWITCHES).residual, 0);
+}
+
 TEST(identity_switches_leaves_out_threads_that_are_not_known)
 {
 	struct task_record threads[2];

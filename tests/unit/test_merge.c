@@ -209,10 +209,10 @@ TEST(merge_adds_the_memory_of_those_that_live)
 TEST(merge_residuals_do_not_cancel)
 {
 	begin();
-	totals[0].runtime_ns = 1000;
-	totals[0].cells[CELL_CPU] = 1040;
-	totals[1].runtime_ns = 2000;
-	totals[1].cells[CELL_CPU] = 1970;
+	procs[0].cells[CELL_ENDED_RUNTIME] = 1000;
+	procs[0].cells[CELL_CPU] = 1040;
+	procs[1].cells[CELL_ENDED_RUNTIME] = 2000;
+	procs[1].cells[CELL_CPU] = 1970;
 	procs[0].unsettled_ns = 50;
 	procs[1].unsettled_ns = 60;
 	merge_both();
@@ -228,7 +228,7 @@ TEST(merge_one_fault_is_a_fault_of_the_name)
 {
 	for (int broken = 0; broken < 2; broken++) {
 		begin();
-		totals[broken].runtime_ns = 1;
+		procs[broken].cells[CELL_ENDED_RUNTIME] = 1;
 		/* Room enough in the other one for both. */
 		procs[!broken].unsettled_ns = 1000;
 		merge_both();
@@ -237,6 +237,17 @@ TEST(merge_one_fault_is_a_fault_of_the_name)
 		CHECK(!m.identities_hold[IDENTITY_MODES]);
 		CHECK(m.identities_hold[IDENTITY_STAMPS]);
 	}
+	merged_clear(&m);
+}
+
+TEST(merge_compares_the_books_and_not_what_is_published)
+{
+	begin();
+	totals[0].cells[CELL_CPU] = 1000; /* a counter that was kept from going down */
+	merge_both();
+	CHECK_EQ_U64(m.cells[CELL_CPU], 1000);
+	CHECK(m.identities_hold[IDENTITY_MODES]);
+	CHECK_EQ_INT(m.identities[IDENTITY_MODES].residual, 0);
 	merged_clear(&m);
 }
 

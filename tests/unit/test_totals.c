@@ -6,7 +6,7 @@
 
 #define NOW 1000000000ULL
 
-/* A thread that was charged in full at NOW - 500 and does nothing. */
+/* A thread that was charged in full and blocked this very moment. */
 static struct task_record quiet(void)
 {
 	struct task_record rec = { .tid = 7, .tgid = 7, .known = 1, .now_ns = NOW };
@@ -16,10 +16,17 @@ static struct task_record quiet(void)
 	c->base = (struct task_counts){ 100, 20, 3, 1, 1 };
 	c->charged = rec.counts;
 	c->begin_ns = NOW - 9000;
-	c->since_ns = NOW - 500;
+	c->since_ns = NOW;
 	c->nr = NO_CALL;
-	c->run_state = RUN_UNKNOWN;
+	c->run_state = RUN_BLOCKED;
 	return rec;
+}
+
+/* It is in @state since NOW - 500. */
+static void begin_spell(struct task_record *rec, u8 state)
+{
+	rec->cell.run_state = state;
+	rec->cell.since_ns = NOW - 500;
 }
 
 static struct process_totals totals_of_records(struct task_record *recs, size_t n)
@@ -80,7 +87,7 @@ TEST(totals_count_a_run_that_is_not_over)
 	struct task_record rec = quiet();
 	struct process_totals t;
 
-	rec.cell.run_state = RUN_RUNNING;
+	begin_spell(&rec, RUN_RUNNING);
 	rec.counts.runtime_ns += 480;
 	rec.counts.faults += 6;
 	t = totals_of_one(rec);
@@ -97,7 +104,7 @@ TEST(totals_split_a_run_at_the_entry_of_its_call)
 	struct task_record rec = quiet();
 	struct process_totals t;
 
-	rec.cell.run_state = RUN_RUNNING;
+	begin_spell(&rec, RUN_RUNNING);
 	rec.cell.nr = 1;
 	rec.cell.sys_ns = 50;
 	rec.cell.sys_since_ns = NOW - 100;
@@ -113,7 +120,7 @@ TEST(totals_split_a_run_at_the_entry_of_its_call)
 
 	/* So it does for a thread that is inside a call but off the CPU. */
 	rec.cell.nr = 1;
-	rec.cell.run_state = RUN_BLOCKED;
+	begin_spell(&rec, RUN_BLOCKED);
 	t = totals_of_one(rec);
 	CHECK_EQ_U64(t.cells[CELL_CPU + MODE_SYSTEM], 50);
 }
@@ -123,7 +130,7 @@ TEST(totals_system_time_is_never_above_cpu_time)
 	struct task_record rec = quiet();
 	struct process_totals t;
 
-	rec.cell.run_state = RUN_RUNNING;
+	begin_spell(&rec, RUN_RUNNING);
 	rec.cell.nr = 1;
 	rec.cell.sys_ns = 300;
 	rec.cell.sys_since_ns = NOW - 400;
@@ -139,7 +146,7 @@ TEST(totals_count_a_wait_for_a_cpu_that_is_not_over)
 		struct task_record rec = quiet();
 		struct process_totals t;
 
-		rec.cell.run_state = RUN_RUNNABLE;
+		begin_spell(&rec, RUN_RUNNABLE);
 		rec.cell.wait_reason = reason;
 		rec.cell.reason = REASON_FUTEX; /* of the spell before */
 		rec.counts.run_delay_ns += 40;
@@ -153,13 +160,65 @@ TEST(totals_count_a_wait_for_a_cpu_that_is_not_over)
 	}
 }
 
+TEST(totals_count_a_new_thread_as_waiting_since_its_birth)
+{
+	struct task_record rec = quiet();
+	struct process_totals t;
+
+	begin_spell(&rec, RUN_UNKNOWN);
+	rec.cell.wait_reason = REASON_RUN_QUEUE;
+	t = totals_of_one(rec);
+	CHECK_EQ_U64(t.cells[CELL_WAIT_STAMPS], 500);
+	CHECK_EQ_U64(t.cells[CELL_OFF_CPU + REASON_RUN_QUEUE], 500);
+	CHECK_EQ_U64(t.open_wait_ns, 500);
+}
+
+TEST(totals_split_a_spell_whose_wake_up_was_not_seen)
+{
+	static const struct {
+		u64 delay, waited, blocked;
+	} cases[] = { { 0, 0, 300 }, { 100, 100, 200 }, { 300, 300, 0 }, { 350, 300, 0 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct task_record rec = quiet();
+		struct process_totals t;
+
+		begin_spell(&rec, RUN_RUNNING);
+		rec.cell.reason = REASON_FUTEX;
+		rec.cell.wait_reason = REASON_RUN_QUEUE;
+		rec.cell.unsplit_ns = 300;
+		rec.counts.run_delay_ns += cases[i].delay;
+		t = totals_of_one(rec);
+		CHECK_EQ_U64(t.cells[CELL_WAIT_STAMPS], cases[i].waited);
+		CHECK_EQ_U64(t.cells[CELL_BLOCKED_STAMPS], cases[i].blocked);
+		CHECK_EQ_U64(t.cells[CELL_OFF_CPU + REASON_FUTEX], cases[i].blocked);
+		CHECK_EQ_U64(t.cells[CELL_OFF_CPU + REASON_RUN_QUEUE], cases[i].delay);
+		CHECK_EQ_U64(t.cells[CELL_ON_STAMPS], 500);
+	}
+}
+
+TEST(totals_leave_out_the_wait_before_the_observation)
+{
+	struct task_record rec = quiet();
+	struct process_totals t;
+
+	/* It waited when observing began: 120 of its wait were observed, 1000 are in run_delay. */
+	begin_spell(&rec, RUN_RUNNING);
+	rec.cell.flags = THREAD_SEEDED_WAIT;
+	rec.cell.waited_ns = 120;
+	rec.counts.run_delay_ns += 1000;
+	t = totals_of_one(rec);
+	CHECK_EQ_U64(t.run_delay_ns, 120);
+	CHECK_EQ_U64(t.cells[CELL_OFF_CPU + REASON_RUN_QUEUE], 120);
+}
+
 TEST(totals_count_a_block_that_is_not_over)
 {
 	for (u8 reason = NR_WAIT_REASONS; reason < NR_REASONS; reason++) {
 		struct task_record rec = quiet();
 		struct process_totals t;
 
-		rec.cell.run_state = RUN_BLOCKED;
+		begin_spell(&rec, RUN_BLOCKED);
 		rec.cell.reason = reason;
 		rec.cell.wait_reason = REASON_PREEMPTED;
 		t = totals_of_one(rec);
@@ -208,7 +267,7 @@ TEST(totals_leave_out_threads_that_are_not_known)
 	struct process_totals t;
 
 	recs[0].known = 0;
-	recs[0].cell.run_state = RUN_RUNNING;
+	begin_spell(&recs[0], RUN_RUNNING);
 	recs[0].counts.runtime_ns += 1000000;
 	t = totals_of_records(recs, 2);
 	CHECK_EQ_U64(t.threads, 1);
@@ -246,7 +305,7 @@ TEST(totals_of_a_torn_record_never_wrap)
 		struct task_record rec = quiet();
 		struct process_totals t;
 
-		rec.cell.run_state = state;
+		begin_spell(&rec, state);
 		rec.cell.nr = 1;
 		rec.cell.since_ns = NOW + 1;
 		rec.cell.begin_ns = NOW + 1;
@@ -268,7 +327,7 @@ TEST(totals_of_a_reason_that_is_none_touch_no_other_cell)
 		struct task_record rec = quiet();
 		struct process_totals t;
 
-		rec.cell.run_state = states[i];
+		begin_spell(&rec, states[i]);
 		rec.cell.reason = NR_REASONS;
 		rec.cell.wait_reason = NR_WAIT_REASONS;
 		rec.counts.run_delay_ns += 77;

@@ -80,7 +80,7 @@ static struct identity switches_identity(const struct process_snap *p,
 					 const struct process_totals *t)
 {
 	u64 kernel = p->ended_now.nvcsw + p->ended_now.nivcsw - p->ended_begin.nvcsw -
-		     p->ended_begin.nivcsw;
+		     p->ended_begin.nivcsw - t->cells[CELL_ENDED_EARLIER_SWITCHES];
 	u64 ours = sum(&t->cells[CELL_SWITCHES], NR_SWITCH_KINDS);
 
 	if (!p->alive || !p->nr_threads)

@@ -82,11 +82,14 @@ static int add_flight(struct merged *m, const struct task_record *rec)
 }
 
 static void add_identities(struct merged *m, const struct snapshot *snap,
-			   const struct process_snap *p, const struct process_totals *totals)
+			   const struct process_snap *p)
 {
 	struct identity ids[NR_IDENTITIES];
+	struct process_totals as_they_are;
 
-	identities_of(snap, p, totals, ids);
+	/* A counter that was kept from going down (totals_floor) is no longer in the books. */
+	totals_of(p, &as_they_are);
+	identities_of(snap, p, &as_they_are, ids);
 	for (size_t i = 0; i < NR_IDENTITIES; i++) {
 		struct identity *sum = &m->identities[i];
 
@@ -146,7 +149,7 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 		m->has_resident = true;
 	}
 	if (i < snap->nr_counted) /* what was taken over was checked while it lived */
-		add_identities(m, snap, p, totals);
+		add_identities(m, snap, p);
 	return r;
 }
 

@@ -20,6 +20,7 @@ static void add_open_spell(const struct task_record *rec, struct process_totals 
 		t->cells[CELL_ON_STAMPS] += open;
 		t->running++;
 		break;
+	case RUN_UNKNOWN: /* new */
 	case RUN_RUNNABLE:
 		t->cells[CELL_WAIT_STAMPS] += open;
 		if (c->wait_reason < NR_WAIT_REASONS) {
@@ -57,8 +58,8 @@ static void add_counts(const struct task_record *rec, struct process_totals *t)
 	u64 system = c->sys_ns;
 
 	/* Part of the first wait lies before the observation (sched_cut_first_wait). */
-	if (c->flags & THREAD_SEEDED_WAIT && wait > c->seed_wait_ns)
-		wait = c->seed_wait_ns;
+	if (c->flags & THREAD_SEEDED_WAIT && wait > c->waited_ns)
+		wait = c->waited_ns;
 	if (c->nr != NO_CALL && c->run_state == RUN_RUNNING)
 		system += since(rec->now_ns, c->sys_since_ns);
 	if (system > on)
