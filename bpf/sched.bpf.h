@@ -206,7 +206,7 @@ static __always_inline u8 sched_block_reason(bool in_call, u8 wait, bool durable
 	if (!in_call)
 		return state & COMPAT_TASK_UNINTERRUPTIBLE || in_iowait ? REASON_PAGE_FAULT
 									: REASON_OTHER;
-	if (durable)
+	if (durable || wait == WAIT_DURABLE)
 		return REASON_FSYNC;
 	if (in_iowait)
 		return REASON_BLOCK_IO;
@@ -221,8 +221,6 @@ static __always_inline u8 sched_block_reason(bool in_call, u8 wait, bool durable
 		return REASON_SLEEP;
 	case WAIT_SOCKET:
 		return REASON_SOCKET;
-	case WAIT_DURABLE:
-		return REASON_FSYNC;
 	default:
 		return REASON_OTHER;
 	}

@@ -59,9 +59,9 @@ struct task_struct {
 	struct file *files[HOST_FILES];
 };
 
-static u64 host_now;			 /* bpf_ktime_get_ns */
-static u32 host_cpu;			 /* bpf_get_smp_processor_id */
-static struct task_struct *host_current; /* bpf_get_current_task */
+static u64 host_now __attribute__((unused));			 /* bpf_ktime_get_ns */
+static u32 host_cpu __attribute__((unused));			 /* bpf_get_smp_processor_id */
+static struct task_struct *host_current __attribute__((unused)); /* bpf_get_current_task */
 
 #define bpf_ktime_get_ns()	   host_now
 #define bpf_get_current_task()	   host_current
