@@ -220,6 +220,8 @@ static void print_layout(struct paper *p, const struct go_target *go)
 	row(p, "source", "%s",
 	    go->layout == TARGET_LAYOUT_DWARF ? "the program's own DWARF"
 					      : "the table of tested Go versions");
+	if (*go->layout_why)
+		row(p, "but", "%s", go->layout_why);
 	for (int i = 0; i < NR_GO_FIELDS;)
 		i = print_type(p, go, i);
 }

@@ -9,8 +9,13 @@
 #include "user/runtime/go_module.h"
 #include "user/runtime/runtime.h"
 
-/* Column of a version in the table of layouts, or -1. */
-int go_layout_column(const struct go_version *version);
+/* Whether a version is one that the tables were made from. */
+enum go_tested {
+	GO_UNTESTED,
+	GO_TESTED_MINOR, /* another patch release of it is */
+	GO_TESTED_RELEASE
+};
+enum go_tested go_layout_tested(const struct go_version *version);
 
 /* struct runtime_ops.layout and .resolve of Go. */
 void go_layout(const struct elf_file *file, const struct target_request *request,

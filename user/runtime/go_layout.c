@@ -11,15 +11,17 @@
 #include "user/elf/dwarf.h"
 #include "user/runtime/go_impl.h"
 
-/* Defines GO_LAYOUT_MINORS. */
+/* Defines GO_LAYOUT_RELEASES. */
 #define GO_FIELD(id, type, member, ...)
 #include "user/runtime/go_layouts.def"
 #undef GO_FIELD
 
-static const u32 minors[] = { GO_LAYOUT_MINORS };
-#define NR_MINORS (sizeof(minors) / sizeof(minors[0]))
+static const struct release {
+	u32 minor, patch;
+} releases[] = { GO_LAYOUT_RELEASES };
+#define NR_RELEASES (sizeof(releases) / sizeof(releases[0]))
 
-static const s32 table[NR_GO_FIELDS][NR_MINORS] = {
+static const s32 table[NR_GO_FIELDS][NR_RELEASES] = {
 #define GO_FIELD(id, type, member, ...) { __VA_ARGS__ },
 #include "user/runtime/go_layouts.def"
 #undef GO_FIELD
@@ -28,15 +30,45 @@ static const s32 table[NR_GO_FIELDS][NR_MINORS] = {
 /* Members are within their structures, and those have at most some 100 kB (runtime.mheap). */
 #define MAX_OFFSET (1u << 20)
 
-int go_layout_column(const struct go_version *version)
+enum go_tested go_layout_tested(const struct go_version *version)
 {
-	if (version->major != 1)
-		return -1;
-	for (size_t i = 0; i < NR_MINORS; i++) {
-		if (minors[i] == version->minor)
-			return (int)i;
+	enum go_tested tested = GO_UNTESTED;
+
+	if (version->major != 1 || version->devel || version->beta || version->rc ||
+	    version->experiments)
+		return GO_UNTESTED;
+	for (size_t i = 0; i < NR_RELEASES; i++) {
+		if (releases[i].minor != version->minor)
+			continue;
+		if (releases[i].patch == version->patch && !version->modified)
+			return GO_TESTED_RELEASE;
+		tested = GO_TESTED_MINOR;
 	}
-	return -1;
+	return tested;
+}
+
+/*
+ * Of another patch release only what all tested ones of its version agree about, and nothing of
+ * net/http: 1.26.11 moved a member there. No patch release was seen to change the runtime's
+ * structures.
+ */
+static s32 table_offset(enum go_field field, const struct go_version *version, bool exact)
+{
+	bool found = false;
+	s32 offset = -1;
+
+	if (!exact && !strncmp(go_field_names[field].type, "net/", 4))
+		return -1;
+	for (size_t i = 0; i < NR_RELEASES; i++) {
+		if (releases[i].minor != version->minor ||
+		    (exact && releases[i].patch != version->patch))
+			continue;
+		if (found && table[field][i] != offset)
+			return -1;
+		offset = table[field][i];
+		found = true;
+	}
+	return offset;
 }
 
 /* False if DWARF has not even the type of a goroutine. */
@@ -74,7 +106,7 @@ static const char *why_no_column(const struct elf_file *file, const struct go_ta
 		return "it was built by a Go between two releases";
 	if (version->experiments)
 		return "it was built with GOEXPERIMENT, which may change layouts";
-	if (go_layout_column(version) < 0)
+	if (go_layout_tested(version) == GO_UNTESTED)
 		return "this Go version has not been tested";
 	return NULL;
 }
@@ -86,7 +118,7 @@ void go_layout(const struct elf_file *file, const struct target_request *request
 	struct err err = { { 0 } };
 	struct go_version version = { 0 };
 	const char *why;
-	int column;
+	bool exact;
 
 	for (int i = 0; i < NR_GO_FIELDS; i++)
 		go->offsets[i] = -1;
@@ -103,8 +135,12 @@ void go_layout(const struct elf_file *file, const struct target_request *request
 		snprintf(go->layout_why, sizeof(go->layout_why), "%.120s, and %s", err.text, why);
 		return;
 	}
-	column = go_layout_column(&version);
+	exact = go_layout_tested(&version) == GO_TESTED_RELEASE;
+	if (!exact)
+		snprintf(
+			go->layout_why, sizeof(go->layout_why),
+			"this patch release has not been tested: offsets of net/http are left out");
 	go->layout = TARGET_LAYOUT_TABLE;
 	for (int i = 0; i < NR_GO_FIELDS; i++)
-		go->offsets[i] = table[i][column];
+		go->offsets[i] = table_offset((enum go_field)i, &version, exact);
 }

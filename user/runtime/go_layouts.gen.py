@@ -95,12 +95,13 @@ def offsets_of(program, rows, goroot):
 def write_layouts(versions, made):
     rows = fields()
     newest = list(versions.values())[-1]
+    releases = [re.fullmatch(r"go1\.(\d+)(?:\.(\d+))?", fetch.version_of(r)) for r in versions.values()]
     columns = [offsets_of(build.binary(v, "web"), rows, newest) for v in versions]
-    minors = ", ".join(str(minor(v)) for v in versions)
-    out = HEAD.format(made=made, text=f""" * Where the structures of Go's runtime and of net/http have their members, on x86-64:
- * GO_FIELD(ID, type, member, offset in each version of GO_LAYOUT_MINORS); -1 where there is none. The offset
+    releases = ", ".join(f"{{ {r[1]}, {r[2] or 0} }}" for r in releases)
+    out = HEAD.format(made=made, text=""" * Where the structures of Go's runtime and of net/http have their members, on x86-64: GO_FIELD(ID, type, member,
+ * offset in each release of GO_LAYOUT_RELEASES, which are minor and patch); -1 where there is none. The offset
  * without a member is the size of the type.""")
-    out += f"\n#ifndef GO_LAYOUT_MINORS\n#define GO_LAYOUT_MINORS {minors}\n#endif\n\n"
+    out += f"\n#ifndef GO_LAYOUT_RELEASES\n#define GO_LAYOUT_RELEASES {releases}\n#endif\n\n"
     for i, (name, kind, member) in enumerate(rows):
         numbers = ", ".join(str(c[i]) for c in columns)
         out += f'GO_FIELD({name}, "{kind}", "{member}", {numbers})\n'
@@ -180,6 +181,7 @@ def ranges(versions, held):
     for i, version in enumerate(versions):
         if version not in held:
             continue
+        # Patch releases of one version share a row only if all of them have it.
         if found and i and found[-1][1] == versions[i - 1]:
             found[-1][1] = version
         else:

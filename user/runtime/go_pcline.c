@@ -78,7 +78,8 @@ static bool read_record(const struct go_pclntab *tab, const struct go_function *
 	return true;
 }
 
-/* The value of a pc table at @pc. -1 if there is no table or it ends before, as for Go's runtime. */
+/* The value of a pc table at @pc. -1 if there is no table or it ends before, as for Go's runtime.
+ */
 static bool pc_value(const struct go_pclntab *tab, u32 table, u64 entry, u64 pc, s32 *ret_value)
 {
 	u32 value = (u32)-1; /* wraps, as in Go */

@@ -130,8 +130,8 @@ static const char *why_not_by_code(const struct elf_file *file, const struct go_
 		return "no symbols, and no function table";
 	if (file->machine != EM_X86_64)
 		return "no symbols, and code is followed on x86-64 only";
-	if (!go_version_parse(go->version_text, &version) || version.devel || version.beta ||
-	    version.rc || version.experiments || go_layout_column(&version) < 0)
+	if (!go_version_parse(go->version_text, &version) ||
+	    go_layout_tested(&version) == GO_UNTESTED)
 		return "no symbols, and this Go version has not been tested";
 	return NULL;
 }

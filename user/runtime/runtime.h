@@ -109,8 +109,8 @@ struct go_target {
 	struct target_variable variables[NR_GO_DATA];
 
 	enum target_layout layout;
-	s32 offsets[NR_GO_FIELDS]; /* -1: this version does not have it, or no layout */
-	char layout_why[TARGET_TEXT];
+	s32 offsets[NR_GO_FIELDS];    /* -1: this version does not have it, or no layout */
+	char layout_why[TARGET_TEXT]; /* why none, or why not all */
 };
 
 struct target {
