@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Fetches Go toolchains from the Debian suites that the machine's archive serves, by name and newest match.
 
-    tests/go/fetch.py [VERSION...]      1.22 1.27; without one: every version that is offered
+    tests/go/fetch.py [VERSION...]      1.22 1.26.10; without one: the newest of every minor version
 
 Nothing is installed: a toolchain is unpacked into build/go/VERSION (GO_CACHE), next to the distribution's own
 Go, which is used as it is. What is there already is left alone. Packages come and are checked as the kernels
@@ -56,9 +56,17 @@ def system_toolchains():
     return {p.name[3:]: p for p in sorted(Path("/usr/lib").glob("go-1.*")) if version_of(p)}
 
 
+def series(name):
+    """1.26 of 1.26 and of 1.26.10: what the package is called."""
+    return ".".join(name.split(".")[:2])
+
+
+def goroot_of(name, tree):
+    return tree / "usr/lib" / f"go-{series(name)}"
+
+
 def cached_toolchains():
-    return {p.name: p / "usr/lib" / f"go-{p.name}" for p in sorted(CACHE.glob("1.*"))
-            if version_of(p / "usr/lib" / f"go-{p.name}")}
+    return {p.name: goroot_of(p.name, p) for p in CACHE.glob("1.*") if version_of(goroot_of(p.name, p))}
 
 
 def toolchains():
@@ -68,13 +76,15 @@ def toolchains():
 
 
 def offered(suites):
-    """{"1.24": (suite, version of the package)}: the newest of each."""
+    """{"1.24": (suite, version of the package)}, and the same under the full version: the newest of each."""
     best = {}
     for suite in suites:
         for package in suite.names(PACKAGE):
-            name = re.fullmatch(PACKAGE, package)[1]
+            short = re.fullmatch(PACKAGE, package)[1]
             version = suite.version(package)
-            if version and tuple(vmlib.version_key(name)) >= OLDEST:
+            if not version or tuple(vmlib.version_key(short)) < OLDEST:
+                continue
+            for name in {short, re.match(r"[\d.]+", version)[0]}:
                 held = best.get(name)
                 if not held or vmlib.version_key(version) > vmlib.version_key(held[1]):
                     best[name] = (suite, version)
@@ -87,8 +97,8 @@ def unpack(name, suite, version):
     with tempfile.TemporaryDirectory(dir=CACHE, prefix=".new-") as new:
         tree = Path(new) / "tree"
         for part in ("go", "src"):
-            suite.download(f"golang-{name}-{part}={version}", tree)
-        if not version_of(tree / "usr/lib" / f"go-{name}"):
+            suite.download(f"golang-{series(name)}-{part}={version}", tree)
+        if not version_of(goroot_of(name, tree)):
             raise vmlib.VmError(f"Go {name} of {suite.name} does not run here")
         shutil.rmtree(CACHE / name, ignore_errors=True)
         tree.rename(CACHE / name)
@@ -103,7 +113,7 @@ def main():
     if not wanted or any(v not in have for v in wanted):
         with vmlib.lock("fetch"):
             found = offered(debian.usable_suites(SUITES, "amd64", False))
-            for name in wanted or sorted(found, key=vmlib.version_key):
+            for name in wanted or sorted({series(n) for n in found}, key=vmlib.version_key):
                 if name in have:
                     continue
                 if name not in found:
