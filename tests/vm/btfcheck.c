@@ -53,8 +53,8 @@ struct check {
 	bool no_memory;
 };
 
-/* libbpf's log function has no context argument. */
-static struct check *log_check;
+/* The one that runs: libbpf's log function has no context argument. */
+static struct check *current;
 
 static void remember_missing(struct check *check, const char *prog, int insn)
 {
@@ -80,7 +80,7 @@ static void remember_missing(struct check *check, const char *prog, int insn)
  */
 static int read_log(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-	struct check *check = log_check;
+	struct check *check = current;
 	char line[1024], prog[MAX_TEXT], *text;
 	int relo, insn, at = 0;
 
@@ -150,13 +150,14 @@ static int examine(struct check *check, const struct bpf_program *prog)
 /* libbpf calls this when a program has been relocated and is about to be loaded. */
 static int examine_and_empty(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long cookie)
 {
-	struct check *check = (struct check *)cookie;
+	struct check *check = current;
 	struct bpf_insn empty[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
 	int r;
 
+	(void)cookie;
 	/* They describe the instructions that are taken out. */
 	opts->prog_btf_fd = 0;
 	opts->func_info_cnt = 0;
@@ -166,38 +167,29 @@ static int examine_and_empty(struct bpf_program *prog, struct bpf_prog_load_opts
 	return r ? r : bpf_program__set_insns(prog, empty, 2);
 }
 
-/* Takes the place of libbpf's own handling of a section, which would ask the running kernel for
- * attach points. */
-static int take_over_section(const char *section, struct check *check)
+/*
+ * Takes the place of libbpf's own handling of the object's sections, which would ask the running
+ * kernel for attach points. It lasts, so a section may be registered several times: the first one
+ * counts, and libbpf 1.1 frees its list twice when the last one is unregistered.
+ */
+static int take_over_sections(const char *path)
 {
-	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .cookie = (long)check,
-		    .prog_prepare_load_fn = examine_and_empty);
-
-	return libbpf_register_prog_handler(section, BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
-}
-
-/* Registers handlers for all sections of the object. Returns how many, or a negative errno. */
-static int take_over_sections(const char *path, struct check *check, int **ret_handlers)
-{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = examine_and_empty);
 	struct bpf_object *obj = bpf_object__open(path);
 	struct bpf_program *prog;
-	int *handlers = NULL, *more;
-	int n = 0, r = 0;
+	int r = 0;
 
 	if (!obj)
 		return -errno;
 	bpf_object__for_each_program(prog, obj)
 	{
-		more = reallocarray(handlers, n + 1, sizeof(*handlers));
-		r = more ? take_over_section(bpf_program__section_name(prog), check) : -ENOMEM;
-		handlers = more ? more : handlers;
+		r = libbpf_register_prog_handler(bpf_program__section_name(prog),
+						 BPF_PROG_TYPE_RAW_TRACEPOINT, 0, &opts);
 		if (r < 0)
 			break;
-		handlers[n++] = r;
 	}
 	bpf_object__close(obj);
-	*ret_handlers = handlers;
-	return r < 0 ? r : n;
+	return r < 0 ? r : 0;
 }
 
 static int relocate(const char *path, const char *btf)
@@ -224,22 +216,21 @@ static bool check_object(const char *path, const char *kernel, const char *btf)
 	struct check check = { 0 };
 	char *copy = strdup(path);
 	char *name = copy ? basename(copy) : "";
-	int *handlers = NULL;
-	int n, r;
+	const char *suffix;
+	int r;
 
-	log_check = &check;
-	n = take_over_sections(path, &check, &handlers);
-	r = n < 0 ? n : relocate(path, btf);
-	log_check = NULL;
-	for (int i = 0; i < n; i++)
-		(void)libbpf_unregister_prog_handler(handlers[i]); /* ours, so it is there */
+	current = &check;
+	r = take_over_sections(path);
+	r = r ? r : relocate(path, btf);
+	current = NULL;
 	if (!r && check.no_memory)
 		r = -ENOMEM;
 	if (!r && !check.n_progs)
 		r = -ENOENT;
 
+	suffix = strstr(name, ".bpf.o");
 	printf("%s btf_%s_%.*s", r || check.n_faults ? "not ok" : "ok", kernel,
-	       (int)strcspn(name, "."), name);
+	       (int)(suffix ? (size_t)(suffix - name) : strlen(name)), name);
 	if (r == -EPERM)
 		printf(": BPF is not permitted; root is needed");
 	else if (r)
@@ -248,7 +239,6 @@ static bool check_object(const char *path, const char *kernel, const char *btf)
 		printf(": %s%s", check.fault, check.n_faults > 1 ? " (and more)" : "");
 	printf("\n");
 	free(copy);
-	free(handlers);
 	free(check.missing);
 	return r || check.n_faults;
 }
@@ -265,11 +255,6 @@ int main(int argc, char **argv)
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	libbpf_set_print(read_log);
-	/* libbpf 1.1 frees its list twice when the last handler goes; this one never goes. */
-	if (take_over_section("btfcheck_stays", NULL) < 0) {
-		fprintf(stderr, "btfcheck: no memory\n");
-		return 2;
-	}
 	for (int k = 1; k < objects; k++) {
 		char *btf = strchr(argv[k], '=');
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks the relocations of all BPF objects against the type information of Debian's kernels, without booting.
 
-Without arguments: every *.bpf.o of the build against every kernel in the cache and the two default ones.
+Without arguments: every object of the build against every kernel in the cache and the default ones.
 Prints `ok btf_KERNEL_OBJECT` lines and fails if any case failed. Needs root, since libbpf loads empty programs.
 """
 
@@ -17,11 +17,15 @@ from pathlib import Path
 
 import fetch
 import vmlib
-from vmlib import BUILD, CACHE, ROOT, VmError
+from vmlib import BUILD, ROOT, VmError
 
 
-def built_objects():
-    return sorted(p for p in BUILD.rglob("*.bpf.o") if CACHE not in p.parents and BUILD / "tests/vm" not in p.parents)
+# Where the build puts the objects for each architecture.
+OBJECT_DIRS = {"amd64": BUILD / "bpf", "arm64": BUILD / "bpf-arm64"}
+
+
+def built_objects(arch):
+    return sorted(OBJECT_DIRS[arch].glob("*.bpf.o"))
 
 
 def check(btfcheck, btfs, objects):
@@ -49,8 +53,8 @@ def self_check(btfcheck, oldest):
 
 def main():
     parser = argparse.ArgumentParser(description="Check BPF objects against kernels' type information.")
-    parser.add_argument("objects", nargs="*", type=Path, help="default: all *.bpf.o of the build")
-    parser.add_argument("--arch", choices=vmlib.ARCHES, default="amd64", help="of the kernels; the objects have to fit")
+    parser.add_argument("objects", nargs="*", type=Path, help="default: all of the build")
+    parser.add_argument("--arch", choices=vmlib.ARCHES, default="amd64", help="of kernels and objects")
     options = parser.parse_args()
     if os.geteuid():
         raise VmError("root is needed: libbpf loads an empty program for each one that it relocates")
@@ -63,7 +67,7 @@ def main():
     btfcheck = vmlib.build_c("btfcheck", ["btfcheck.c", "insn_reach.c"])
 
     good = self_check(btfcheck, oldest / "btf")
-    objects = options.objects or built_objects()
+    objects = options.objects or built_objects(options.arch)
     if not options.objects:
         names = {p.name.split(".")[0] for p in objects}
         for source in sorted((ROOT / "bpf").rglob("*.bpf.c")):

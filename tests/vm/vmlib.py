@@ -154,5 +154,8 @@ def main(body):
     except VmError as e:
         print(f"{Path(sys.argv[0]).name}: {e}", file=sys.stderr)
         sys.exit(1)
+    except PermissionError as e:
+        print(f"{Path(sys.argv[0]).name}: {e.filename}: not permitted (a file that root made?)", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
