@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a snapshot to what Prometheus reads, whole: tests/golden/publish_*; and the rule that what
+ * is not measured is absent, and what is measured and did not happen is 0 from the first scrape on.
+ *
+ * With GOLDEN_UPDATE=1 in the environment the files are written instead; read the difference before
+ * it is committed.
+ */
+#include "tests/lib/check.h"
+
+#include <errno.h>
+
+#include "user/model/identities.h"
+#include "user/model/publish.h"
+#include "user/model/syscall_names.h"
+#include "user/render/prom.h"
+
+#define SECOND	NS_PER_SEC
+#define MICRO	1000ULL
+#define WALL_NS 1767225600000000000ULL /* when the machine booted */
+
+#define MAX_PROCS 3
+
+/* Three processes, two of one name, and room for their parts. */
+struct scene {
+	struct snapshot snap;
+	struct process_snap procs[MAX_PROCS];
+	struct process_totals totals[MAX_PROCS];
+	struct call_hist call_hists[2];
+	struct error_count errors[4];
+	struct foreign_count foreign[2];
+	struct task_record threads[4];
+	struct map_fill maps[2];
+	struct program_stats programs[2];
+	struct exporter_facts facts;
+	struct family_set set;
+};
+
+/* Large; each case begins it anew. */
+static struct scene scene;
+
+/* The number of a call on this machine: the golden files hold names, in the order of numbers. */
+static u32 nr_of(const char *name)
+{
+	int nr = syscall_nr(SYSCALL_ARCH_NATIVE, name);
+
+	CHECK(nr >= 0);
+	return (u32)nr;
+}
+
+static void observe(struct hist *h, u64 ns, u64 times)
+{
+	h->sum += ns * times;
+	h->counts[hist_bucket(ns)] += times;
+}
+
+static void begin_scene(void)
+{
+	struct snapshot *snap = &scene.snap;
+
+	memset(&scene, 0, sizeof(scene));
+	snap->processes = scene.procs;
+	snap->begin_ns = 100 * SECOND;
+	snap->end_ns = 100 * SECOND + 250 * MICRO;
+	snap->wall_minus_mono_ns = WALL_NS;
+	snap->machine.tick_hz = 100;
+	snap->machine.online_cpus = 2;
+	snap->machine.switches = 12345;
+	scene.facts = (struct exporter_facts){ .version = "1.2.3",
+					       .libbpf_version = "1.1",
+					       .arch = "x86_64" };
+	for (u32 i = 0; i < NR_GROUPS; i++) {
+		snap->groups[i].up = true;
+		strcpy(snap->groups[i].reason, "tp_btf");
+	}
+}
+
+/* A process without a single event. */
+static struct process_snap *add_process(const char *name, pid_t pid)
+{
+	struct process_snap *p = &scene.procs[scene.snap.nr_processes++];
+
+	scene.snap.nr_counted++;
+	p->id.pid = pid;
+	p->id.start_wall_ns = WALL_NS + 10 * SECOND + 500000000;
+	snprintf(p->id.name, sizeof(p->id.name), "%s", name);
+	snprintf(p->id.comm, sizeof(p->id.comm), "%s", "app");
+	snprintf(p->id.exe, sizeof(p->id.exe), "%s", "/usr/bin/app");
+	p->alive = true;
+	p->details = true;
+	p->incarnations = 1;
+	p->begin_ns = 90 * SECOND;
+	p->read_ns = 100 * SECOND;
+	return p;
+}
+
+static void publish_scene(void)
+{
+	for (size_t i = 0; i < scene.snap.nr_processes; i++)
+		totals_of(&scene.procs[i], &scene.totals[i]);
+	publish(&scene.snap, scene.totals, &scene.facts, &scene.set);
+	CHECK(!scene.set.failed);
+}
+
+static void end_scene(void)
+{
+	family_set_done(&scene.set);
+}
+
+/* --- comparing with the golden files --- */
+
+/* The texts of the table are not what is tested here: they may change without these files. */
+static void without_texts(const struct buf *all, struct buf *ret_rest)
+{
+	for (const char *line = all->bytes; *line;) {
+		size_t n = strcspn(line, "\n") + 1;
+
+		if (strncmp(line, "# HELP ", 7) != 0 &&
+		    strncmp(line, "skyobserve_method_info{", 23) != 0)
+			buf_add(ret_rest, line, n);
+		line += n;
+	}
+}
+
+static void read_file(const char *path, struct buf *ret_text)
+{
+	char chunk[4096];
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	if (!f)
+		FAIL("%s: %s; run from the top of the tree, GOLDEN_UPDATE=1 writes it", path,
+		     strerror(errno));
+	while ((n = fread(chunk, 1, sizeof(chunk), f)))
+		buf_add(ret_text, chunk, n);
+	fclose(f);
+}
+
+static void write_file(const char *path, const struct buf *text)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fwrite(text->bytes, 1, text->len, f) != text->len || fclose(f))
+		FAIL("%s: cannot write", path);
+}
+
+static void check_golden(const char *name, enum prom_format format)
+{
+	struct buf all = { 0 }, got = { 0 }, want = { 0 };
+	char path[128];
+	const char *g, *w;
+	size_t line = 1;
+
+	CHECK_EQ_INT(prom_render(&scene.set, format, &all), 0);
+	without_texts(&all, &got);
+	buf_done(&all);
+	snprintf(path, sizeof(path), "tests/golden/publish_%s", name);
+	if (getenv("GOLDEN_UPDATE"))
+		write_file(path, &got);
+	read_file(path, &want);
+	for (g = got.bytes, w = want.bytes; *g && *w; line++) {
+		size_t gn = strcspn(g, "\n"), wn = strcspn(w, "\n");
+
+		if (gn != wn || memcmp(g, w, gn) != 0)
+			FAIL("%s:%zu: got \"%.*s\", want \"%.*s\"", path, line, (int)gn, g, (int)wn,
+			     w);
+		g += gn + (g[gn] == '\n');
+		w += wn + (w[wn] == '\n');
+	}
+	CHECK_EQ_U64(got.len, want.len);
+	buf_done(&got);
+	buf_done(&want);
+}
+
+/* --- the scene of the golden files --- */
+
+/* The first of two processes: much happened. */
+static void fill_busy(struct process_snap *p)
+{
+	u64 *c = p->cells;
+
+	c[CELL_CPU + MODE_USER] = 3 * SECOND + 1;
+	c[CELL_CPU + MODE_SYSTEM] = 2 * SECOND;
+	c[CELL_ENDED_RUNTIME] = 5 * SECOND + 1;
+	for (u32 i = 0; i < NR_REASONS; i++) {
+		c[CELL_OFF_CPU + i] = (i + 1) * SECOND / 10;
+		observe(&p->off_cpu[i], MICRO << i, i + 1);
+	}
+	c[CELL_ON_STAMPS] = 5 * SECOND + 200 * 1000 * MICRO;
+	c[CELL_SWITCHES + SWITCH_VOLUNTARY] = 500;
+	c[CELL_SWITCHES + SWITCH_INVOLUNTARY] = 20;
+	c[CELL_PAGE_FAULTS] = 77;
+	c[CELL_READ_BYTES] = 123456789012;
+	c[CELL_FSYNCS + DURABLE_FSYNC] = 4;
+	c[CELL_FSYNCS + DURABLE_URING_FSYNC] = 5;
+	observe(&p->durable[DURABLE_FSYNC], 1500 * MICRO, 4);
+	observe(&p->durable[DURABLE_FSYNC], 90 * SECOND, 1);
+	observe(&p->durable[DURABLE_URING_FSYNC], 2000 * MICRO, 5);
+	c[CELL_ENTERS] = 1116;
+	c[CELL_EXITS] = 1116;
+	p->calls[nr_of("read")] = 1000;
+	p->calls[nr_of("write")] = 100;
+	p->calls[nr_of("fsync")] = 5;
+	p->calls[NR_CALL_SLOTS - 1] = 4; /* newer than our table */
+	scene.call_hists[0].nr = nr_of("read");
+	observe(&scene.call_hists[0].hist, 900, 990);
+	observe(&scene.call_hists[0].hist, 3 * SECOND, 10);
+	p->call_hists = scene.call_hists;
+	p->nr_call_hists = 1;
+	scene.errors[0] = (struct error_count){ ERROR_SYSCALL, (u16)nr_of("read"), EAGAIN, 3 };
+	scene.errors[1] =
+		(struct error_count){ ERROR_SYSCALL, (u16)nr_of("read"), ERRNO_RESTART, 2 };
+	scene.errors[2] = (struct error_count){ ERROR_SYSCALL, (u16)nr_of("write"), 3999, 1 };
+	scene.errors[3] = (struct error_count){ ERROR_DURABLE, DURABLE_FSYNC, EIO, 1 };
+	p->errors = scene.errors;
+	p->nr_errors = 4;
+	scene.foreign[0] = (struct foreign_count){ ABI_COMPAT, 4, 6 };
+	scene.foreign[1] = (struct foreign_count){ ABI_X32, 1, 1 };
+	p->foreign = scene.foreign;
+	p->nr_foreign = 2;
+	p->enters_before = p->enters_after = 1116;
+	p->books_begin = (struct proc_books){ .valid = true, .read_ns = 90 * SECOND };
+	p->books_now = (struct proc_books){ .valid = true,
+					    .read_ns = 100 * SECOND,
+					    .cpu_ticks = 500,
+					    .resident_bytes = 4096 * 1000 };
+}
+
+static struct task_record thread_in(const char *call, u64 since_ns)
+{
+	struct task_record rec = { .known = 1, .now_ns = 100 * SECOND };
+	struct thread_cell *c = &rec.cell;
+
+	c->begin_ns = 90 * SECOND;
+	c->run_state = RUN_BLOCKED;
+	c->reason = REASON_FUTEX;
+	c->since_ns = since_ns;
+	c->enter_ns = since_ns;
+	c->nr = (s32)nr_of(call);
+	c->enters = 1;
+	return rec;
+}
+
+/* The second one: its threads wait. */
+static void fill_waiting(struct process_snap *p)
+{
+	scene.threads[0] = thread_in("futex", 99 * SECOND);
+	scene.threads[1] = thread_in("futex", 95 * SECOND);
+	p->threads = scene.threads;
+	p->nr_threads = 2;
+	p->calls[nr_of("futex")] = 2;
+	p->enters_before = p->enters_after = 2;
+	p->begin_ns = 85 * SECOND; /* the name is observed since then */
+	p->books_now = (struct proc_books){ .valid = true, .resident_bytes = 4096 };
+}
+
+static void fill_scene(void)
+{
+	struct process_snap *p;
+
+	begin_scene();
+	fill_busy(add_process("app", 4242));
+	p = add_process("weird \"\\\n\xff\x1b[31m \xc3\xa9", 17);
+	p->details = false; /* the small set */
+	p->cells[CELL_SMALL_SYSCALLS] = 12;
+	p->cells[CELL_ENTERS] = p->cells[CELL_EXITS] = 12;
+	p->enters_before = p->enters_after = 12;
+	p->alive = false;
+	strcpy(p->id.comm, "\xc3\xa9\n");
+	strcpy(p->id.exe, "/tmp/a \"b\" (deleted)");
+	fill_waiting(add_process("app", 4243));
+
+	scene.snap.machine.steal_ticks = 5;
+	scene.snap.drops[DROP_ROWS_FULL] = 2;
+	scene.maps[0] = (struct map_fill){ "threads", 2, 16384 };
+	scene.maps[1] = (struct map_fill){ "errors", 0, 4096 };
+	scene.snap.maps = scene.maps;
+	scene.snap.nr_maps = 2;
+	scene.programs[0] = (struct program_stats){ "sys_enter", 123456, 789 };
+	scene.programs[1] = (struct program_stats){ "sched_switch", 0, 0 };
+	scene.snap.programs = scene.programs;
+	scene.snap.nr_programs = 2;
+	scene.snap.bpf_stats_on = true;
+	scene.facts.scrape_ns = 420 * MICRO;
+	scene.facts.start_wall_ns = WALL_NS + 80 * SECOND;
+	scene.facts.cpu_ticks = 12;
+	scene.facts.open_fds = 30;
+	scene.facts.max_fds = 1024;
+	scene.facts.virtual_bytes = 1 << 30;
+	scene.facts.max_virtual_bytes = ~0ULL;
+	scene.facts.resident_bytes = 1 << 24;
+}
+
+TEST(publish_whole_scene)
+{
+	fill_scene();
+	publish_scene();
+	check_golden("scene.om", PROM_OPENMETRICS);
+	end_scene();
+}
+
+TEST(publish_whole_scene_with_pids)
+{
+	fill_scene();
+	/* Histograms are long, and the same: the small set of both. */
+	scene.procs[0].details = scene.procs[2].details = false;
+	scene.facts.label_pid = true;
+	publish_scene();
+	check_golden("pids.prom", PROM_TEXT);
+	end_scene();
+}
+
+TEST(publish_without_groups_only_what_proc_says)
+{
+	fill_scene();
+	for (u32 i = 0; i < NR_GROUPS; i++) {
+		scene.snap.groups[i].up = false;
+		strcpy(scene.snap.groups[i].reason, "no BTF");
+	}
+	publish_scene();
+	check_golden("groups_down.prom", PROM_TEXT);
+	end_scene();
+}
+
+TEST(publish_nothing_observed)
+{
+	begin_scene();
+	publish_scene();
+	check_golden("nothing.prom", PROM_TEXT);
+	end_scene();
+}
+
+/* --- absent and 0 --- */
+
+static const char *label_of(const struct sample *s, const char *name)
+{
+	for (u32 i = 0; i < s->nr_labels; i++) {
+		if (!strcmp(s->labels[i].name, name))
+			return s->labels[i].value;
+	}
+	return NULL;
+}
+
+/* The only sample of @id that has these labels (pairs, ended by NULL), or NULL. */
+static const struct sample *find(enum family_id id, const char *const *labels)
+{
+	const struct family *f = &scene.set.families[id];
+	const struct sample *found = NULL;
+
+	for (size_t i = 0; i < f->nr_samples; i++) {
+		bool fits = true;
+
+		for (size_t k = 0; labels[k]; k += 2) {
+			const char *value = label_of(&f->samples[i], labels[k]);
+
+			fits &= value && !strcmp(value, labels[k + 1]);
+		}
+		if (fits && found)
+			FAIL("%s has two samples of %s=%s", family_descs[id].name, labels[0],
+			     labels[1]);
+		if (fits)
+			found = &f->samples[i];
+	}
+	return found;
+}
+
+#define FIND(id, ...) find(id, (const char *const[]){ __VA_ARGS__, NULL })
+
+static void check_zero(enum family_id id, const char *const *labels)
+{
+	const struct sample *s = find(id, labels);
+
+	if (!s)
+		FAIL("%s{%s=\"%s\"} is absent", family_descs[id].name, labels[0], labels[1]);
+	if (family_descs[id].type != FAMILY_HIST) {
+		CHECK_EQ_U64(s->u, 0);
+		return;
+	}
+	CHECK(s->hist != NULL);
+	CHECK_EQ_U64(s->hist->sum, 0);
+	for (u32 i = 0; i < NR_HIST_BUCKETS; i++)
+		CHECK_EQ_U64(s->hist->counts[i], 0);
+}
+
+#define CHECK_ZERO(id, ...) check_zero(id, (const char *const[]){ __VA_ARGS__, NULL })
+
+static u64 nr_samples(enum family_id id)
+{
+	return scene.set.families[id].nr_samples;
+}
+
+static const char *const reasons[] = {
+#define REASON(id, label, help) label,
+#include "reasons.def"
+#undef REASON
+};
+
+static const struct {
+	const char *call, *via;
+} durables[] = {
+#define DURABLE(id, call, via) { call, via },
+#include "durable.def"
+#undef DURABLE
+};
+
+static void begin_quiet(void)
+{
+	begin_scene();
+	(void)add_process("app", 1);
+	publish_scene();
+}
+
+TEST(publish_every_reason_is_there_at_0)
+{
+	begin_quiet();
+	CHECK_EQ_U64(nr_samples(FAM_OFF_CPU), NR_REASONS);
+	CHECK_EQ_U64(nr_samples(FAM_OFF_CPU_DURATION), NR_REASONS);
+	for (u32 i = 0; i < NR_REASONS; i++) {
+		CHECK_ZERO(FAM_OFF_CPU, "process", "app", "reason", reasons[i]);
+		CHECK_ZERO(FAM_OFF_CPU_DURATION, "process", "app", "reason", reasons[i]);
+	}
+	end_scene();
+}
+
+TEST(publish_every_mode_and_kind_is_there_at_0)
+{
+	begin_quiet();
+	CHECK_EQ_U64(nr_samples(FAM_CPU), NR_MODES);
+	CHECK_ZERO(FAM_CPU, "process", "app", "mode", "user");
+	CHECK_ZERO(FAM_CPU, "process", "app", "mode", "system");
+	CHECK_EQ_U64(nr_samples(FAM_SWITCHES), NR_SWITCH_KINDS);
+	CHECK_ZERO(FAM_SWITCHES, "process", "app", "kind", "voluntary");
+	CHECK_ZERO(FAM_SWITCHES, "process", "app", "kind", "involuntary");
+	CHECK_ZERO(FAM_PAGE_FAULTS, "process", "app");
+	CHECK_ZERO(FAM_READ_BYTES, "process", "app");
+	CHECK_ZERO(FAM_WRITTEN_BYTES, "process", "app");
+	end_scene();
+}
+
+TEST(publish_every_durable_write_is_there_at_0)
+{
+	begin_quiet();
+	CHECK_EQ_U64(nr_samples(FAM_FSYNCS), NR_DURABLES);
+	CHECK_EQ_U64(nr_samples(FAM_FSYNC_DURATION), NR_DURABLES);
+	for (u32 i = 0; i < NR_DURABLES; i++) {
+		CHECK_ZERO(FAM_FSYNCS, "process", "app", "call", durables[i].call, "via",
+			   durables[i].via);
+		CHECK_ZERO(FAM_FSYNC_DURATION, "process", "app", "call", durables[i].call, "via",
+			   durables[i].via);
+	}
+	end_scene();
+}
+
+TEST(publish_every_drop_and_group_is_there)
+{
+	begin_quiet();
+#define DROP(id, label, help) CHECK_ZERO(FAM_DROPPED, "reason", label);
+#include "drops.def"
+#undef DROP
+#define GROUP(id, label, help)                             \
+	CHECK(FIND(FAM_GROUP_UP, "group", label)->u == 1); \
+	CHECK_STR(label_of(FIND(FAM_GROUP, "group", label), "reason"), "tp_btf");
+#include "groups.def"
+#undef GROUP
+	CHECK_EQ_U64(nr_samples(FAM_DROPPED), NR_DROPS);
+	CHECK_EQ_U64(nr_samples(FAM_GROUP_UP), NR_GROUPS);
+	CHECK_EQ_U64(FIND(FAM_QUALITY_OK, "gate", "drops")->u, 1);
+	CHECK_EQ_U64(FIND(FAM_QUALITY_OK, "gate", "chain")->u, 1);
+	end_scene();
+}
+
+TEST(publish_groups_that_are_down_publish_no_zeros)
+{
+	static const struct {
+		enum probe_group group;
+		enum family_id absent[9];
+		size_t n;
+	} cases[] = {
+		{ GROUP_SCHED,
+		  { FAM_CPU, FAM_STEAL, FAM_OFF_CPU, FAM_OFF_CPU_DURATION, FAM_SWITCHES,
+		    FAM_PAGE_FAULTS, FAM_SWITCH_CHAIN, FAM_CHAIN_BREAKS },
+		  8 },
+		{ GROUP_SYSCALLS,
+		  { FAM_SYSCALLS, FAM_SYSCALL_ERRORS, FAM_SYSCALL_DURATION, FAM_SYSCALLS_IN_FLIGHT,
+		    FAM_SYSCALLS_OLDEST, FAM_READ_BYTES, FAM_WRITTEN_BYTES },
+		  7 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fill_scene();
+		publish_scene();
+		for (size_t k = 0; k < cases[i].n; k++) {
+			if (!nr_samples(cases[i].absent[k]))
+				FAIL("%s is not in the scene",
+				     family_descs[cases[i].absent[k]].name);
+		}
+		end_scene();
+
+		fill_scene();
+		scene.snap.groups[cases[i].group].up = false;
+		publish_scene();
+		for (size_t k = 0; k < cases[i].n; k++) {
+			if (nr_samples(cases[i].absent[k]))
+				FAIL("%s is there", family_descs[cases[i].absent[k]].name);
+		}
+		end_scene();
+	}
+}
+
+TEST(publish_durable_writes_come_from_two_groups)
+{
+	for (u32 down = 0; down < 2; down++) {
+		enum probe_group group = down ? GROUP_IO_URING : GROUP_FSYNC;
+
+		begin_scene();
+		(void)add_process("app", 1);
+		scene.snap.groups[group].up = false;
+		publish_scene();
+		for (u32 i = 0; i < NR_DURABLES; i++) {
+			bool is_down = (i >= NR_DURABLE_SYSCALLS) == (down == 1);
+
+			CHECK_EQ_INT(FIND(FAM_FSYNCS, "call", durables[i].call, "via",
+					  durables[i].via) == NULL,
+				     is_down);
+		}
+		end_scene();
+	}
+}
+
+TEST(publish_cpu_time_is_not_split_without_system_calls)
+{
+	begin_scene();
+	add_process("app", 1)->cells[CELL_CPU + MODE_USER] = 3;
+	scene.procs[0].cells[CELL_CPU + MODE_SYSTEM] = 4;
+	scene.snap.groups[GROUP_SYSCALLS].up = false;
+	publish_scene();
+	CHECK_EQ_U64(nr_samples(FAM_CPU), 1);
+	CHECK_EQ_U64(FIND(FAM_CPU, "process", "app")->u, 7);
+	CHECK_STR(label_of(FIND(FAM_CPU, "process", "app"), "mode"), NULL);
+	end_scene();
+}
+
+TEST(publish_open_sets_appear_with_their_first_event)
+{
+	begin_quiet();
+	CHECK_EQ_U64(nr_samples(FAM_SYSCALLS), 0);
+	CHECK_EQ_U64(nr_samples(FAM_SYSCALL_ERRORS), 0);
+	CHECK_EQ_U64(nr_samples(FAM_SYSCALL_DURATION), 0);
+	CHECK_EQ_U64(nr_samples(FAM_FSYNC_ERRORS), 0);
+	CHECK_EQ_U64(nr_samples(FAM_SYSCALLS_IN_FLIGHT), 0);
+	end_scene();
+}
+
+TEST(publish_what_is_not_known_is_absent)
+{
+	begin_quiet();
+	CHECK_EQ_U64(nr_samples(FAM_RESIDENT), 0);
+	CHECK_EQ_U64(nr_samples(FAM_STEAL), 0);
+	CHECK_EQ_U64(FIND(FAM_STEAL_SUPPORTED, NULL)->u, 0);
+	CHECK_EQ_U64(nr_samples(FAM_BPF_RUNS), 0);
+	CHECK_EQ_U64(nr_samples(FAM_EXP_CPU), 0);
+	CHECK_EQ_U64(nr_samples(FAM_SCRAPE_DURATION), 0);
+	CHECK(!FIND(FAM_IDENTITY_OK, "identity", "cpu"));
+	CHECK(!FIND(FAM_IDENTITY_OK, "identity", "switches"));
+	CHECK(FIND(FAM_IDENTITY_OK, "identity", "wall") != NULL);
+	end_scene();
+}
+
+TEST(publish_an_ended_process_keeps_its_counters)
+{
+	begin_scene();
+	add_process("app", 1)->cells[CELL_CPU + MODE_USER] = 5;
+	scene.procs[0].alive = false;
+	publish_scene();
+	CHECK_EQ_U64(FIND(FAM_PROCESS_UP, "process", "app")->u, 0);
+	CHECK_EQ_U64(FIND(FAM_INCARNATIONS, "process", "app")->u, 1);
+	CHECK_EQ_U64(FIND(FAM_CPU, "process", "app", "mode", "user")->u, 5);
+	end_scene();
+}
+
+TEST(publish_sums_what_was_taken_over_into_its_name)
+{
+	struct process_snap *ended;
+
+	begin_scene();
+	add_process("app", 1)->cells[CELL_CPU + MODE_USER] = 5;
+	ended = add_process("app", 0); /* 40 processes that ended, taken over */
+	scene.snap.nr_counted = 1;
+	ended->incarnations = 40;
+	ended->alive = false;
+	ended->cells[CELL_CPU + MODE_USER] = 1000;
+	publish_scene();
+	CHECK_EQ_U64(nr_samples(FAM_PROCESS), 1);
+	CHECK_EQ_U64(FIND(FAM_INCARNATIONS, "process", "app")->u, 41);
+	CHECK_EQ_U64(FIND(FAM_PROCESS_UP, "process", "app")->u, 1);
+	CHECK_EQ_U64(FIND(FAM_CPU, "process", "app", "mode", "user")->u, 1005);
+	end_scene();
+}
+
+TEST(publish_sums_of_the_calls_are_the_total)
+{
+	u64 sum = 0;
+
+	fill_scene();
+	publish_scene();
+	for (u64 i = 0; i < nr_samples(FAM_SYSCALLS); i++)
+		sum += scene.set.families[FAM_SYSCALLS].samples[i].u;
+	CHECK_EQ_U64(sum, 1116 + 2 + 12);
+	end_scene();
+}
+
+TEST(publish_every_quantity_says_how_it_is_measured)
+{
+	fill_scene();
+	publish_scene();
+	for (u32 i = 0; i < NR_FAMILIES; i++) {
+		const struct family_desc *d = &family_descs[i];
+		const struct sample *s;
+		char name[128];
+
+		if (d->exporter || d->type == FAMILY_INFO)
+			continue;
+		family_name(d, name, sizeof(name));
+		s = FIND(FAM_METHOD, "quantity", name + strlen(FAMILY_PREFIX));
+		CHECK_EQ_INT(s != NULL, nr_samples(i) != 0);
+		if (s)
+			CHECK(label_of(s, "method") && label_of(s, "error"));
+	}
+	end_scene();
+}
+
+TEST(publish_no_family_of_the_table_is_forgotten)
+{
+	/* The scene has everything: a row that is never published promises what nobody measures. */
+	fill_scene();
+	publish_scene();
+	for (u32 i = 0; i < NR_FAMILIES; i++) {
+		if (!nr_samples(i))
+			FAIL("%s is never published", family_descs[i].name);
+	}
+	end_scene();
+}
