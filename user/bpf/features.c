@@ -38,7 +38,7 @@ static const struct bpf_insn return_0[] = { INSN_RETURN_0 };
 /* bpf_probe_read_kernel(stack, 8, 0): lockdown in confidentiality mode refuses the call itself. */
 static const struct bpf_insn read_kernel[] = {
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_10 },
-	{ .code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_1, .imm = -8 },
+	{ .code = BPF_ALU64 | BPF_K, .dst_reg = BPF_REG_1, .imm = -8 }, /* BPF_ADD is 0 */
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_2, .imm = 8 },
 	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = 0 },
 	{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel },

@@ -42,9 +42,8 @@ static void check_user(struct report *r)
 
 struct capability_row {
 	u32 number;
-	const char *name;
 	enum health without;
-	const char *purpose, *remedy;
+	const char *name, *purpose, *remedy;
 };
 
 static void check_capability(struct report *r, const struct capability_row *c)
@@ -71,14 +70,14 @@ static void check_capability(struct report *r, const struct capability_row *c)
 static void check_capabilities(struct report *r)
 {
 	static const struct capability_row rows[] = {
-		{ CAP_BPF, "CAP_BPF", HEALTH_MISSING, "loads BPF programs",
+		{ CAP_BPF, HEALTH_MISSING, "CAP_BPF", "loads BPF programs",
 		  "run as root, or: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep skyobserve" },
-		{ CAP_PERFMON, "CAP_PERFMON", HEALTH_MISSING, "attaches them to the kernel",
+		{ CAP_PERFMON, HEALTH_MISSING, "CAP_PERFMON", "attaches them to the kernel",
 		  "run as root, or: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep skyobserve" },
-		{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE", HEALTH_LIMITED,
+		{ CAP_SYS_RESOURCE, HEALTH_LIMITED, "CAP_SYS_RESOURCE",
 		  "raises the memlock limit (before Linux 5.11)",
 		  "run as root, or raise the limit first: ulimit -l unlimited" },
-		{ CAP_SYS_PTRACE, "CAP_SYS_PTRACE", HEALTH_LIMITED,
+		{ CAP_SYS_PTRACE, HEALTH_LIMITED, "CAP_SYS_PTRACE",
 		  "reads executables and calls in flight of other users' processes in /proc",
 		  "run as root, or add cap_sys_ptrace" },
 	};

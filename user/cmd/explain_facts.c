@@ -94,7 +94,7 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 		m->snap.groups[g].up = true;
 		snprintf(m->snap.groups[g].reason, sizeof(m->snap.groups[g].reason), "%s", text);
 	}
-	p->id.pid = text[0];
+	p->id.pid = 1;
 	snprintf(p->id.comm, sizeof(p->id.comm), "%s", text);
 	snprintf(p->id.name, sizeof(p->id.name), "%s", text);
 	snprintf(p->id.exe, sizeof(p->id.exe), "%s", text);

@@ -18,7 +18,7 @@
 
 /* Small enough for a busy disk, large enough that one too many shows. */
 #define NR_SYNCS       10
-#define SYNC_BYTES     512
+#define SYNC_BYTES     512u
 #define NR_BAD_SYNCS   3
 #define NR_GETPPID     20000
 #define NR_BAD_OPENS   100
@@ -29,7 +29,7 @@
 #define SLEEP_NS       (20 * NS_PER_MS)
 #define NR_THREADS     8
 #define THREAD_SPIN_NS (10 * NS_PER_MS)
-#define THREAD_GETPPID 500
+#define THREAD_GETPPID 500u
 #define NR_ROUNDS      2000
 #define NR_PAGES       500
 #define SPIN_NS	       (200 * NS_PER_MS)
@@ -68,7 +68,7 @@ static void work(u32 turns)
 
 static void durable_prepare(struct load *l)
 {
-	l->file = load_file(l, SYNC_BYTES * 3 * NR_SYNCS);
+	l->file = load_file(l, (size_t)SYNC_BYTES * 3 * NR_SYNCS);
 }
 
 static void durable_run(struct load *l)
@@ -154,7 +154,7 @@ static void *thread_main(void *unused)
 	struct timespec ts = { 0, 0 };
 
 	(void)unused;
-	for (int i = 0; i < THREAD_GETPPID; i++)
+	for (u32 i = 0; i < THREAD_GETPPID; i++)
 		syscall(SYS_getppid);
 	while (!ts.tv_sec && (u64)ts.tv_nsec < THREAD_SPIN_NS) {
 		work(SPIN_TURNS);
@@ -180,8 +180,8 @@ static void threads_run(struct load *l)
 	cpu_ns = clock_call_ns(l, CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
 	load_claim(l, QUANTITY_COUNT, CELL_THREADS_ENDED, NR_THREADS, NR_THREADS,
 		   "threads that ended");
-	load_claim(l, QUANTITY_CALLS, SYS_getppid, NR_THREADS * THREAD_GETPPID,
-		   NR_THREADS * THREAD_GETPPID, "getppid of threads that are gone");
+	load_claim(l, QUANTITY_CALLS, SYS_getppid, (u64)NR_THREADS * THREAD_GETPPID,
+		   (u64)NR_THREADS * THREAD_GETPPID, "getppid of threads that are gone");
 	/* A thread that was joined may still have its last steps to do. */
 	load_claim(l, QUANTITY_CPU, 0, cpu_ns, latest(cpu_ns) + NR_THREADS * NS_PER_MS,
 		   "CPU time, mostly of dead threads");

@@ -113,16 +113,31 @@ static const char *field(const char *text, const char *name)
 	return NULL;
 }
 
+/* The first three numbers of a line, separated by blanks. */
+static bool three_numbers(const char *text, u64 ret_numbers[3])
+{
+	for (int i = 0; i < 3; i++) {
+		char *end;
+
+		errno = 0;
+		ret_numbers[i] = strtoull(text, &end, 10);
+		if (end == text || errno)
+			return false;
+		text = end;
+	}
+	return true;
+}
+
 static bool in_user_namespace(const char *root)
 {
-	unsigned long long first = 0, outside = 0, count = 0;
+	u64 range[3]; /* first id inside, first outside, how many */
 	char text[256];
 
 	if (read_text(root, "proc/self/uid_map", text, sizeof(text)) < 0)
 		return false; /* a kernel without user namespaces */
-	if (sscanf(text, "%llu %llu %llu", &first, &outside, &count) != 3)
+	if (!three_numbers(text, range))
 		return true; /* a new namespace maps nothing yet */
-	return first || outside || count != ALL_IDS;
+	return range[0] || range[1] || range[2] != ALL_IDS;
 }
 
 static bool in_pid_namespace(const char *root)
@@ -182,7 +197,7 @@ static bool mount_matches(const char *line, const char *type, char *ret_where, s
 
 int sysinfo_mount(const char *root, const char *type, char *ret_where, size_t n)
 {
-	const size_t cap = 256 * 1024;
+	const size_t cap = (size_t)256 * 1024;
 	char *text = malloc(cap);
 	int r = -ENOENT;
 
@@ -201,15 +216,15 @@ int sysinfo_mount(const char *root, const char *type, char *ret_where, size_t n)
 
 int sysinfo_schedstat(const char *root, struct sysinfo_schedstat *ret_schedstat)
 {
-	unsigned long long run, wait, runs;
+	u64 numbers[3];
 	char text[256];
 	ssize_t n = read_text(root, "proc/self/schedstat", text, sizeof(text));
 
 	if (n < 0)
 		return (int)n;
-	if (sscanf(text, "%llu %llu %llu", &run, &wait, &runs) != 3)
+	if (!three_numbers(text, numbers))
 		return -EBADMSG;
-	*ret_schedstat = (struct sysinfo_schedstat){ run, wait, runs };
+	*ret_schedstat = (struct sysinfo_schedstat){ numbers[0], numbers[1], numbers[2] };
 	return 0;
 }
 
