@@ -25,7 +25,7 @@ static __always_inline void process_add(struct task_struct *task, u32 flags, boo
 		return;
 	if (slot != cfg.max_processes - 1) {
 		p->account = slot;
-		p->flags = flags;
+		p->flags = 0;
 		p->seeding = 0;
 		p->live_threads = 0;
 		p->begin_ns = now;
@@ -35,6 +35,7 @@ static __always_inline void process_add(struct task_struct *task, u32 flags, boo
 		bpf_probe_read_kernel(p->comm, sizeof(p->comm), &task->comm);
 		p->tgid = tgid;
 	}
+	p->flags |= flags; /* also `other`: the children of those in it are followed, too */
 	flag = observed_flag(tgid);
 	if (!flag || bpf_map_update_elem(&process_slots, &tgid, &slot, BPF_ANY)) {
 		drop(DROP_PROCESSES_FULL);

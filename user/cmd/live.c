@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "user/base/log.h"
@@ -19,21 +18,13 @@ struct live {
 	struct buf url;
 };
 
-static u64 monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
-}
-
 struct live *live_new(const struct http_server *http)
 {
 	struct live *live = calloc(1, sizeof(*live));
 
 	if (!live)
 		return NULL;
-	live->last_ns = monotonic_ns();
+	live->last_ns = observer_now();
 	live->on_terminal = isatty(STDOUT_FILENO);
 	http_server_url(http, 0, &live->url);
 	return live;
@@ -53,7 +44,7 @@ void live_show(struct live *live, struct observer *o)
 	struct family_set now = { 0 };
 	struct buf out = { 0 };
 	struct err err = { { 0 } };
-	u64 at = monotonic_ns();
+	u64 at = observer_now();
 	struct table_input in = {
 		.prev = live->has_last ? &live->last : NULL,
 		.now = &now,

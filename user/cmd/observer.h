@@ -66,6 +66,9 @@ int observer_fd(const struct observer *o);
 /* Who ended; valid until the next call of any function here. */
 const struct process_identity *observer_next_ended(struct observer *o);
 
+/* Monotonic ns, the clock of all snapshots. */
+u64 observer_now(void);
+
 /* How long something has been observed: since the first process was taken in, 0 before. */
 u64 observer_age_ns(const struct observer *o);
 

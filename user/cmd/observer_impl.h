@@ -36,8 +36,6 @@ struct observer {
 	u32 tick_hz;
 };
 
-u64 observer_now(void);
-
 /* Find new children and ends among the slots of the session; folds nothing. */
 void observer_scan(struct observer *o);
 

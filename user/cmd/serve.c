@@ -31,7 +31,8 @@ struct serve {
 	struct http_server *http;
 	struct live *live; /* NULL without a table */
 	struct program program;
-	int epoll_fd, signal_fd, timer_fd;
+	u64 rescanned_ns;
+	int epoll_fd, signal_fd, timer_fd, refresh_fd;
 	bool stop;
 	int status;
 };
@@ -41,8 +42,15 @@ enum {
 	EVENT_HTTP,
 	EVENT_SIGNAL,
 	EVENT_TIMER,
+	EVENT_REFRESH,
 	EVENT_ENDED
 };
+
+/*
+ * How often the slots of ended children are given back. There are 64 with details: that many
+ * processes may end in this time before one is counted without them.
+ */
+#define REFRESH_NS (100 * NS_PER_MS)
 
 static int collect(void *ctx, enum http_body kind, struct buf *body)
 {
@@ -85,9 +93,24 @@ static int watch(struct serve *s, int fd, u64 what)
 	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+/* A timer of the loop: the first time after @first_ns, then every @period_ns. */
+static int open_timer(struct serve *s, u64 first_ns, u64 period_ns, u64 what, int *ret_fd)
+{
+	const struct itimerspec when = {
+		.it_value = { (time_t)(first_ns / NS_PER_SEC), (long)(first_ns % NS_PER_SEC) },
+		.it_interval = { (time_t)(period_ns / NS_PER_SEC), (long)(period_ns % NS_PER_SEC) },
+	};
+
+	*ret_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (*ret_fd < 0 || timerfd_settime(*ret_fd, 0, &when, NULL))
+		return -errno;
+	return watch(s, *ret_fd, what);
+}
+
 static int open_loop(struct serve *s, struct err *err)
 {
-	struct itimerspec tick = { { 0, 0 }, { 0, 0 } };
+	const struct options *o = s->options;
+	u64 refresh = o->follow || o->all ? REFRESH_NS : NS_PER_SEC;
 	sigset_t signals;
 
 	sigemptyset(&signals);
@@ -97,15 +120,14 @@ static int open_loop(struct serve *s, struct err *err)
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 
-	tick.it_interval.tv_sec = s->options->interval_seconds;
-	tick.it_value.tv_sec = 1; /* the first picture soon */
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (s->epoll_fd < 0 || s->signal_fd < 0 || s->timer_fd < 0 ||
-	    timerfd_settime(s->timer_fd, 0, &tick, NULL) ||
+	if (s->epoll_fd < 0 || s->signal_fd < 0 ||
+	    open_timer(s, NS_PER_SEC, o->interval_seconds * NS_PER_SEC, EVENT_TIMER,
+		       &s->timer_fd) ||
+	    open_timer(s, refresh, refresh, EVENT_REFRESH, &s->refresh_fd) ||
 	    watch(s, http_server_fd(s->http), EVENT_HTTP) || watch(s, s->signal_fd, EVENT_SIGNAL) ||
-	    watch(s, s->timer_fd, EVENT_TIMER) || watch(s, observer_fd(s->observer), EVENT_ENDED))
+	    watch(s, observer_fd(s->observer), EVENT_ENDED))
 		return err_set(err, -errno, "cannot set up the event loop: %s", strerror(errno));
 	return 0;
 }
@@ -121,16 +143,21 @@ static void on_signal(struct serve *s)
 	}
 }
 
-static void on_timer(struct serve *s)
+static bool timer_is_due(int fd)
 {
 	u64 expirations;
 
-	if (read(s->timer_fd, &expirations, sizeof(expirations)) < 0)
-		return;
-	(void)targets_rescan(s->observer, s->options);
+	return read(fd, &expirations, sizeof(expirations)) == sizeof(expirations);
+}
+
+static void on_refresh(struct serve *s)
+{
 	observer_refresh(s->observer);
-	if (s->live)
-		live_show(s->live, s->observer);
+	/* Looking through /proc is dearer than through our own slots: once a second. */
+	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
+		(void)targets_rescan(s->observer, s->options);
+		s->rescanned_ns = observer_now();
+	}
 }
 
 static void on_ended(struct serve *s)
@@ -167,7 +194,12 @@ static void run_loop(struct serve *s)
 				on_signal(s);
 				break;
 			case EVENT_TIMER:
-				on_timer(s);
+				if (timer_is_due(s->timer_fd) && s->live)
+					live_show(s->live, s->observer);
+				break;
+			case EVENT_REFRESH:
+				if (timer_is_due(s->refresh_fd))
+					on_refresh(s);
 				break;
 			default:
 				on_ended(s);
@@ -257,7 +289,11 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 
 static int serve(const struct options *options, bool live)
 {
-	struct serve s = { .options = options, .epoll_fd = -1, .signal_fd = -1, .timer_fd = -1 };
+	struct serve s = { .options = options,
+			   .epoll_fd = -1,
+			   .signal_fd = -1,
+			   .timer_fd = -1,
+			   .refresh_fd = -1 };
 	struct err err = { { 0 } };
 
 	s.status = (int)set_up(&s, &err);
@@ -282,6 +318,8 @@ static int serve(const struct options *options, bool live)
 		close(s.signal_fd);
 	if (s.timer_fd >= 0)
 		close(s.timer_fd);
+	if (s.refresh_fd >= 0)
+		close(s.refresh_fd);
 	return s.status;
 }
 
