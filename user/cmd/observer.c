@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/base/utf8.h"
 #include "user/proc/procfs.h"
 
 /* After a target's end was seen, its last context switch takes no longer than this. */
@@ -96,6 +97,12 @@ void observer_free(struct observer *o)
 
 /* --- taking in --- */
 
+/* Repaired here and not where it is printed: names that are printed alike are one name. */
+static void set_name(const struct observer *o, struct process_identity *id)
+{
+	utf8_repair(o->config.name ? o->config.name : id->comm, id->name, sizeof(id->name));
+}
+
 static int identify(const struct observer *o, pid_t pid, struct process_identity *ret_id,
 		    struct err *err)
 {
@@ -112,8 +119,7 @@ static int identify(const struct observer *o, pid_t pid, struct process_identity
 	ret_id->start_ticks = stat.start_ticks;
 	ret_id->start_wall_ns = o->boot_wall_ns + stat.start_ticks * (NS_PER_SEC / o->tick_hz);
 	snprintf(ret_id->comm, sizeof(ret_id->comm), "%.*s", COMM_BYTES - 1, stat.comm);
-	snprintf(ret_id->name, sizeof(ret_id->name), "%s",
-		 o->config.name ? o->config.name : ret_id->comm);
+	set_name(o, ret_id);
 	procfs_exe(PROC_ROOT, pid, ret_id->exe, sizeof(ret_id->exe));
 	return 0;
 }
@@ -204,8 +210,7 @@ static void add_child(struct observer *o, const struct process_slot *slot)
 		p->id = (struct process_identity){ .pid = (pid_t)slot->tgid };
 	/* The name that the kernel saw it execute last: /proc may know another process by now. */
 	memcpy(p->id.comm, slot->comm, sizeof(p->id.comm));
-	snprintf(p->id.name, sizeof(p->id.name), "%s",
-		 o->config.name ? o->config.name : slot->comm);
+	set_name(o, &p->id);
 	o->nr_processes++;
 }
 

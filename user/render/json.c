@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "user/render/number.h"
-#include "user/render/utf8.h"
+#include "user/base/utf8.h"
 
 #define MAX_NAME 128
 

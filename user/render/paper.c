@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "user/render/utf8.h"
+#include "user/base/utf8.h"
 
 #define GAP 2 /* columns between two items */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "user/render/number.h"
-#include "user/render/utf8.h"
+#include "user/base/utf8.h"
 
 /*
  * Every second bound of hist.h, the powers of two, is printed: 27 and +Inf instead of 53, which

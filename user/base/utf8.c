@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* UTF-8 as RFC 3629 defines it. */
-#include "user/render/utf8.h"
+#include "user/base/utf8.h"
+
+#include <string.h>
 
 /*
  * The first byte decides the length and the range of the second; the others are 80..BF. The
@@ -43,4 +45,25 @@ size_t utf8_next(const char *text, u32 *ret_char)
 	}
 	*ret_char = c;
 	return forms[i].len;
+}
+
+void utf8_repair(const char *text, char *ret_text, size_t n)
+{
+	size_t used = 0;
+
+	while (n && *text) {
+		u32 c;
+		size_t len = utf8_next(text, &c);
+		bool bad = c == UTF8_REPLACEMENT || (utf8_is_control(c) && c != '\n');
+		const char *from = bad ? UTF8_REPLACEMENT_STR : text;
+		size_t more = bad ? sizeof(UTF8_REPLACEMENT_STR) - 1 : len;
+
+		if (used + more >= n)
+			break;
+		memcpy(ret_text + used, from, more);
+		used += more;
+		text += len;
+	}
+	if (n)
+		ret_text[used] = '\0';
 }

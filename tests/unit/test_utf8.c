@@ -2,7 +2,7 @@
 /* Decoding what may be any bytes. */
 #include "tests/lib/check.h"
 
-#include "user/render/utf8.h"
+#include "user/base/utf8.h"
 
 TEST(utf8_decodes_each_length)
 {
@@ -83,4 +83,26 @@ TEST(utf8_knows_what_controls_a_terminal)
 	CHECK(utf8_is_control(0x9b)); /* CSI in one character */
 	CHECK(!utf8_is_control(' '));
 	CHECK(!utf8_is_control(0xa0));
+}
+
+TEST(utf8_repair_makes_one_form_of_broken_names)
+{
+	char out[16];
+
+	utf8_repair("a\xff", out, sizeof(out));
+	CHECK_STR(out, "a\xef\xbf\xbd");
+	utf8_repair("a\x01", out, sizeof(out)); /* two names that look alike are one name */
+	CHECK_STR(out, "a\xef\xbf\xbd");
+	utf8_repair("line\nbreak", out, sizeof(out));
+	CHECK_STR(out, "line\nbreak");
+}
+
+TEST(utf8_repair_cuts_between_characters)
+{
+	char out[4];
+
+	utf8_repair("ab\xc3\xa9", out, sizeof(out));
+	CHECK_STR(out, "ab");
+	utf8_repair("", out, sizeof(out));
+	CHECK_STR(out, "");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading text that may be any bytes. */
-#ifndef SKYOBSERVE_RENDER_UTF8_H
-#define SKYOBSERVE_RENDER_UTF8_H
+#ifndef SKYOBSERVE_BASE_UTF8_H
+#define SKYOBSERVE_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,10 +20,16 @@
  */
 size_t utf8_next(const char *text, u32 *ret_char);
 
+/*
+ * Copy @text with what is not valid, and control characters other than newline, as U+FFFD: the
+ * form in which labels are published. At most @n bytes, NUL included, and never half a character.
+ */
+void utf8_repair(const char *text, char *ret_text, size_t n);
+
 /* Whether a character controls a terminal: C0, DEL and C1. */
 static inline bool utf8_is_control(u32 c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0);
 }
 
-#endif /* SKYOBSERVE_RENDER_UTF8_H */
+#endif /* SKYOBSERVE_BASE_UTF8_H */
