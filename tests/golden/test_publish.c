@@ -71,7 +71,7 @@ static void begin_scene(void)
 					       .arch = "x86_64" };
 	for (u32 i = 0; i < NR_GROUPS; i++) {
 		snap->groups[i].up = true;
-		strcpy(snap->groups[i].reason, "tp_btf");
+		snprintf(snap->groups[i].reason, sizeof(snap->groups[i].reason), "%s", "tp_btf");
 	}
 }
 
@@ -266,8 +266,8 @@ static void fill_scene(void)
 	p->cells[CELL_ENTERS] = p->cells[CELL_EXITS] = 12;
 	p->enters_before = p->enters_after = 12;
 	p->alive = false;
-	strcpy(p->id.comm, "\xc3\xa9\n");
-	strcpy(p->id.exe, "/tmp/a \"b\" (deleted)");
+	snprintf(p->id.comm, sizeof(p->id.comm), "%s", "\xc3\xa9\n");
+	snprintf(p->id.exe, sizeof(p->id.exe), "%s", "/tmp/a \"b\" (deleted)");
 	fill_waiting(add_process("app", 4243));
 
 	scene.snap.machine.steal_ticks = 5;
@@ -315,7 +315,8 @@ TEST(publish_without_groups_only_what_proc_says)
 	fill_scene();
 	for (u32 i = 0; i < NR_GROUPS; i++) {
 		scene.snap.groups[i].up = false;
-		strcpy(scene.snap.groups[i].reason, "no BTF");
+		snprintf(scene.snap.groups[i].reason, sizeof(scene.snap.groups[i].reason), "%s",
+			 "no BTF");
 	}
 	publish_scene();
 	check_golden("groups_down.prom", PROM_TEXT);
