@@ -81,6 +81,15 @@ static int add_flight(struct merged *m, const struct task_record *rec)
 	return 0;
 }
 
+/* |@a| + |@b|, as far as it can be held. */
+static s64 add_magnitudes(s64 a, s64 b)
+{
+	const u64 max = ~0ULL >> 1;
+	u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
+
+	return (s64)(x + y < max ? x + y : max);
+}
+
 static void add_identities(struct merged *m, const struct snapshot *snap,
 			   const struct process_snap *p)
 {
@@ -99,7 +108,7 @@ static void add_identities(struct merged *m, const struct snapshot *snap,
 			m->identities_hold[i] = true;
 		sum->checked = true;
 		/* Residuals of two processes must not cancel. */
-		sum->residual += ids[i].residual < 0 ? -ids[i].residual : ids[i].residual;
+		sum->residual = add_magnitudes(sum->residual, ids[i].residual);
 		sum->total += ids[i].total;
 		sum->tolerance += ids[i].tolerance;
 		m->identities_hold[i] &= identity_holds(&ids[i]);
