@@ -198,16 +198,28 @@ static inline void host_maps_begin(u32 max_threads)
 		bpf_map_push_elem(&free_threads, &slot, BPF_ANY);
 }
 
-/* What user space does when it takes a process in. */
-static inline void host_observe(u32 tgid, u32 slot, u64 begin_ns)
+/* What user space does when it takes a process in: first this, then its threads are seeded. */
+static inline void host_take_in(u32 tgid, u32 slot, u64 begin_ns)
 {
 	struct process_cell p = { .tgid = tgid, .account = slot, .begin_ns = begin_ns };
-	u32 key = tgid / PIDS_PER_BLOCK;
-	struct pid_block *block = bpf_map_lookup_elem(&observed, &key);
 
 	bpf_map_update_elem(&processes, &slot, &p, BPF_ANY);
 	bpf_map_update_elem(&process_slots, &tgid, &slot, BPF_ANY);
+}
+
+/* ... and last this: from now on threads that are not known yet are met. */
+static inline void host_mark(u32 tgid)
+{
+	u32 key = tgid / PIDS_PER_BLOCK;
+	struct pid_block *block = bpf_map_lookup_elem(&observed, &key);
+
 	block->observed[tgid % PIDS_PER_BLOCK] = 1;
+}
+
+static inline void host_observe(u32 tgid, u32 slot, u64 begin_ns)
+{
+	host_take_in(tgid, slot, begin_ns);
+	host_mark(tgid);
 }
 
 /* --- the ledger --- */

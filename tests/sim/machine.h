@@ -130,6 +130,7 @@ struct machine {
 	/* what kind of machine it is */
 	u64 max_lag_ns;			      /* how far the scheduler's clock may be behind */
 	u32 lose_per_million;		      /* reports of switches and wake-ups */
+	bool nobody_dies;		      /* the processes are not marked as observed yet */
 	bool losses_apart;		      /* never two in a row about one thread */
 	u32 signals_per_million;	      /* sleeps that a signal prevents in the last moment */
 	void (*in_switch)(struct machine *m); /* called between tracepoint and run_delay, or NULL */
@@ -301,13 +302,15 @@ static void program_enter(struct machine *m, struct task *t)
 	cell->call_durable = call_durable(class->durable, 0, 0, 0);
 }
 
-static void program_exit(struct machine *m, struct task *t)
+/* Whether anybody looked. */
+static bool program_exit(struct machine *m, struct task *t)
 {
 	struct thread_cell *cell = cell_of_current(t);
 	u64 ns;
 
 	if (cell && !syscall_end(cell, m->now, &ns))
 		charge(account_cells(cell), CELL_EXITS_UNMATCHED, 1);
+	return cell;
 }
 
 static void program_fork(struct machine *m, struct task *child)
@@ -513,14 +516,16 @@ static void enter_call(struct machine *m, struct task *t, enum sim_call call)
 
 static void exit_call(struct machine *m, struct task *t)
 {
+	bool looked = false;
+
 	settle(m, t);
 	if (m->begin_ns)
-		program_exit(m, t);
+		looked = program_exit(m, t);
 	if (is_target(m, t)) {
 		if (t->call != NO_CALL && t->entry_seen)
 			m->truth[t->group].exits++;
-		else
-			m->truth[t->group].unmatched++;
+		else /* nobody looks at a thread that is not known while its process is unmarked */
+			m->truth[t->group].unmatched += looked || !m->nobody_dies;
 	}
 	t->call = NO_CALL;
 	t->entry_seen = false;
@@ -585,7 +590,7 @@ static void die(struct machine *m, struct task *t)
 
 	for (u32 i = 0; i < m->max_tasks; i++)
 		alive += m->tasks[i].place != PLACE_NONE && m->tasks[i].group == t->group;
-	if (alive < 2)
+	if (alive < 2 || m->nobody_dies)
 		return;
 	if (t->call == NO_CALL && !one_in(m, 4))
 		enter_call(m, t, CALL_EXIT); /* else it is killed where it is */
@@ -716,8 +721,11 @@ static void machine_begin(struct machine *m, u64 seed)
 	}
 }
 
-/* Take the first two processes in as user space does; strangers stay strangers. */
-static void machine_observe(struct machine *m)
+/*
+ * Take the first two processes in as user space does; strangers stay strangers. They are not marked
+ * as observed yet: between the two, threads may be born that nobody sees.
+ */
+static void machine_take_in(struct machine *m)
 {
 	update_all(m);
 	m->begin_ns = m->now;
@@ -738,7 +746,7 @@ static void machine_observe(struct machine *m)
 		t->entry_seen = false;
 	}
 	for (u32 group = 0; group < NR_OBSERVED; group++) {
-		host_observe(10 + group, group, m->now);
+		host_take_in(10 + group, group, m->now);
 		for (u32 i = 0; i < m->max_tasks; i++) {
 			struct task *t = &m->tasks[i];
 
@@ -746,6 +754,13 @@ static void machine_observe(struct machine *m)
 				program_seed(m, t);
 		}
 	}
+}
+
+static void machine_mark(struct machine *m)
+{
+	for (u32 group = 0; group < NR_OBSERVED; group++)
+		host_mark(10 + group);
+	m->nobody_dies = false;
 }
 
 #endif /* SKYOBSERVE_TESTS_SIM_MACHINE_H */

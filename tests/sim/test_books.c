@@ -20,7 +20,7 @@ static struct machine m;
 /* One process as user space sees it. */
 static struct {
 	struct process_snap p;
-	struct process_totals totals, last;
+	struct process_totals totals, last, raw;
 	struct task_record records[MAX_TASKS];
 	struct proc_books books_begin;
 	struct task_counts ended_begin;
@@ -115,6 +115,28 @@ static void check_identities(u32 g)
 	}
 }
 
+/*
+ * Without the floor, too, counters never go down when all is reported and read between two events;
+ * only how CPU time divides is an estimate while it is spent, and a new thread's first wait, which
+ * counts from its birth until the kernel says how long it was.
+ */
+static void check_raw(u32 g)
+{
+	const u64 *now = seen[g].totals.cells, *last = seen[g].raw.cells;
+
+	for (u32 i = 0; i < NR_CELLS; i++) {
+		u64 slack = i == CELL_OFF_CPU + REASON_RUN_QUEUE ? m.truth[g].unborn : 0;
+
+		if (i != CELL_CPU + MODE_USER && i != CELL_CPU + MODE_SYSTEM &&
+		    now[i] + slack < last[i])
+			FAIL("seed %llu: cell %u went down from %llu to %llu", m.seed, i, last[i],
+			     now[i]);
+	}
+	if (now[CELL_CPU] + now[CELL_CPU + 1] < last[CELL_CPU] + last[CELL_CPU + 1])
+		FAIL("seed %llu: CPU time went down", m.seed);
+	seen[g].raw = seen[g].totals;
+}
+
 /* What a scrape does: identities of the totals as they are, and totals that never go down. */
 static void scrape(bool with_identities)
 {
@@ -122,6 +144,8 @@ static void scrape(bool with_identities)
 	for (u32 g = 0; g < NR_OBSERVED; g++) {
 		if (with_identities)
 			check_identities(g);
+		if (with_identities && !m.lose_per_million && !m.max_lag_ns)
+			check_raw(g);
 		totals_floor(&seen[g].last, &seen[g].totals);
 		for (u32 i = 0; i < NR_CELLS; i++) {
 			if (seen[g].totals.cells[i] < seen[g].last.cells[i])
@@ -251,6 +275,7 @@ struct kind {
 	u64 max_lag_ns;
 	u32 lose_per_million, signals_per_million;
 	u32 warm_up;
+	u32 unmarked; /* events between seeding and observing */
 	bool scrape_anywhere;
 	bool in_a_row; /* losses may follow one another: only what is exact holds then */
 };
@@ -263,7 +288,11 @@ static void play(u64 seed, const struct kind *kind)
 	memset(seen, 0, sizeof(seen));
 	for (u32 i = 0; i < kind->warm_up; i++)
 		machine_step(&m);
-	machine_observe(&m);
+	machine_take_in(&m);
+	m.nobody_dies = true;
+	for (u32 i = 0; i < kind->unmarked; i++)
+		machine_step(&m);
+	machine_mark(&m);
 	m.lose_per_million = kind->lose_per_million;
 	m.losses_apart = !kind->in_a_row;
 	for (u32 g = 0; g < NR_OBSERVED; g++) {
@@ -341,6 +370,11 @@ TEST(books_are_the_truth_however_often_they_are_read)
 TEST(books_are_the_truth_when_signals_come_in_the_last_moment)
 {
 	play_all(&(struct kind){ .signals_per_million = 50000 }, check_truth);
+}
+
+TEST(books_close_with_threads_that_were_born_before_anybody_looked)
+{
+	play_all(&(struct kind){ .warm_up = WARM_UP, .unmarked = 500, .in_a_row = true }, NULL);
 }
 
 TEST(books_close_with_two_clocks)
