@@ -68,6 +68,17 @@ TEST(span_parts_never_leave_the_span)
 	}
 }
 
+TEST(span_may_be_empty_and_have_no_address)
+{
+	struct span s = { 0 }, part;
+	u64 value;
+
+	CHECK(span_from(&s, 0, &part) && !part.n);
+	CHECK(span_slice(&s, 0, 0, &part) && span_take(&s, 0, &part) && span_skip(&s, 0));
+	CHECK(!span_from(&s, 1, &part) && !span_u64(&s, &value) && !span_uvarint(&s, &value));
+	CHECK(!span_cstring(&s, 10, &part));
+}
+
 TEST(span_uvarint_has_at_most_64_bits)
 {
 	static const struct {

@@ -10,7 +10,8 @@ bool span_from(const struct span *s, u64 offset, struct span *ret_rest)
 {
 	if (offset > s->n)
 		return false;
-	*ret_rest = (struct span){ s->at + offset, s->n - (size_t)offset };
+	/* An empty span may have no address, to which nothing may be added. */
+	*ret_rest = (struct span){ offset ? s->at + offset : s->at, s->n - (size_t)offset };
 	return true;
 }
 
