@@ -68,6 +68,10 @@ class Wrong(Exception):
     pass
 
 
+class Skip(Exception):
+    pass
+
+
 def same(what, got, want):
     """Two sets or sequences that must be equal."""
     if got == want:
@@ -147,6 +151,8 @@ def check_lines(case):
     pcs = sample_pcs(case)
     answer = case.go("tool", "addr2line", case.program, input=ask(case, pcs)).splitlines()
     want = [f"{f} {line}" for f, line in zip(answer[::2], answer[1::2])]
+    if all(w.startswith("?") for w in want):
+        raise Skip("this go tool addr2line does not find the table of a position-independent program")
     got = []
     for line in dump("frames", case.program, input=ask(case, pcs)).splitlines():
         frames = line.split(" | ")
@@ -204,7 +210,10 @@ def place_of(words):
     for pc, word in words[2:]:
         if re.match(r"j\w+ |nop$", word):
             return (pc, 1, 1) * 2
-        if not re.match(r"(sub|add) .*,%rsp$|(mov|movups|movq|movl|movb|mov[sz]\w+) .*\(%rsp\)$|mov .*,%rbp$|lea .*,%rbp$|"
+        # The disassembler takes the short form of this test for a change of rax, which is on the safe side.
+        if re.match(r"test +\$.*,%[er]?ax$", word):
+            break
+        if not re.match(r"(sub|add) .*,%rsp$|mov .*,%r12$|(mov|movups|movq|movl|movb|mov[sz]\w+) .*\(%rsp\)$|mov .*,%rbp$|lea .*,%rbp$|"
                         r"(cmp|test|nop)\w* |xchg +%ax,%ax|data16|cs nopw", word):
             break
     return (words[1][0], 1, 0, words[2][0], 0, 1)
@@ -282,12 +291,15 @@ def checks_of(name):
 def run_checks(version, goroot, name):
     """How many failed."""
     failed = 0
-    program = build.build(version, goroot, name)
+    with vmlib.lock("go"):
+        program = build.build(version, goroot, name)
     for check in checks_of(name):
         title = f"go{version}_{name}_{check}"
         try:
             globals()[f"check_{check}"](Case(version, goroot, name, program))
             print(f"ok {title}", flush=True)
+        except Skip as e:
+            print(f"skip {title}: {e}", flush=True)
         except (Wrong, subprocess.CalledProcessError) as e:
             failed += 1
             print(f"not ok {title}: {' '.join(str(e).split())[:600]}", flush=True)
@@ -301,13 +313,12 @@ def main():
     options = parser.parse_args()
     build_dump()
     failed = 0
-    with vmlib.lock("go"):
-        for version, goroot in fetch.toolchains().items():
-            for name in build.VARIANTS:
-                if options.version and version not in options.version or \
-                        options.variant and name not in options.variant:
-                    continue
-                failed += run_checks(version, goroot, name)
+    for version, goroot in fetch.toolchains().items():
+        for name in build.VARIANTS:
+            if options.version and version not in options.version or \
+                    options.variant and name not in options.variant:
+                continue
+            failed += run_checks(version, goroot, name)
     return failed > 0
 
 
