@@ -91,6 +91,9 @@ static __always_inline u32 compat_current_is_32bit(void)
 	return compat_thread_bits((struct task_struct *)bpf_get_current_task(), false);
 }
 
+/* Where io_uring reports completions by the user's token: the token, in its ring. */
+#define URING_TOKEN_KEY(ring, token) ((u64)(ring) ^ (u64)(token))
+
 /* The open file behind a descriptor of a task, or NULL. Only reads; holds no reference. */
 static __always_inline struct file *compat_fd_file(struct task_struct *task, s32 fd)
 {

@@ -106,6 +106,7 @@ static __always_inline struct thread_cell *thread_add(u32 tid, u32 tgid, u64 now
 	t->begin_ns = now;
 	t->since_ns = now;
 	t->nr = NO_CALL;
+	t->waited_ns = WAIT_NOT_SEEN;
 	t->wait_reason = REASON_RUN_QUEUE;
 	t->base = *counts;
 	t->charged = *counts;

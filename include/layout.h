@@ -110,6 +110,9 @@ enum run_state {
 
 #define NO_CALL (-1)
 
+/* The thread was not seen to wait before its present run: run_delay alone knows. */
+#define WAIT_NOT_SEEN (1ULL << 62)
+
 /* The kernel's own counters of one task. */
 struct task_counts {
 	u64 runtime_ns;	  /* se.sum_exec_runtime */

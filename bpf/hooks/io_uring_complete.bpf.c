@@ -46,7 +46,7 @@ int io_uring_complete(void *ctx)
 	} else if (cfg.uring_complete_form == URING_COMPLETE_REQ) {
 		on_complete(ARG(ctx, 1), (s32)ARG(ctx, 3));
 	} else if (cfg.uring_complete_form == URING_COMPLETE_USER_DATA) {
-		on_complete(ARG(ctx, 1), (s32)ARG(ctx, 2));
+		on_complete(URING_TOKEN_KEY(ARG(ctx, 0), ARG(ctx, 1)), (s32)ARG(ctx, 2));
 	}
 	return 0;
 }

@@ -36,6 +36,21 @@ static __always_inline int durable_of(u8 opcode, void *req)
 	return DURABLE_URING_FSYNC;
 }
 
+/* Up to 5.18 the request carries the user's token, and its completion is reported by that alone. */
+struct io_kiocb___with_token {
+	u64 user_data;
+} __attribute__((preserve_access_index));
+
+static __always_inline u64 request_key(void *ctx, struct io_kiocb *req)
+{
+	struct io_kiocb___with_token *old = (void *)req;
+
+	if (cfg.uring_complete_form == URING_COMPLETE_USER_DATA &&
+	    bpf_core_field_exists(old->user_data))
+		return URING_TOKEN_KEY(ARG(ctx, 0), BPF_CORE_READ(old, user_data));
+	return (u64)req;
+}
+
 static __always_inline void on_submit(u64 key, u8 opcode, void *req)
 {
 	struct thread_cell *t = thread_current();
@@ -65,7 +80,7 @@ static __always_inline void on_any_submit(void *ctx)
 
 	/* The barriers keep each load at its constant place: one from ctx + x is refused. */
 	if (cfg.uring_submit_form == URING_SUBMIT_CTX_OP) {
-		on_submit(ARG(ctx, 2), ARG(ctx, 1), NULL);
+		on_submit(URING_TOKEN_KEY(ARG(ctx, 0), ARG(ctx, 2)), ARG(ctx, 1), NULL);
 	} else if (cfg.uring_submit_form == URING_SUBMIT_REQ) {
 		req = (struct io_kiocb *)ARG(ctx, 0);
 		barrier_var(req);
@@ -74,7 +89,7 @@ static __always_inline void on_any_submit(void *ctx)
 		barrier_var(req);
 	}
 	if (req)
-		on_submit((u64)req, BPF_CORE_READ(req, opcode), req);
+		on_submit(request_key(ctx, req), BPF_CORE_READ(req, opcode), req);
 }
 
 HOOK(io_uring_submit_req)

@@ -352,6 +352,18 @@ static void check_run_delay(u32 g)
 	WANT("waits for a CPU", seen[g].totals.run_delay_ns, kernel_counts(g).run_delay_ns);
 }
 
+/*
+ * A wait around a lost report can look like the part of a sleep that kernels with delayed dequeue
+ * count as waiting, and is cut (sched_cut_wait): never too much is charged, and little is missing.
+ */
+static void check_run_delay_after_losses(u32 g)
+{
+	u64 kernel = kernel_counts(g).run_delay_ns, ours = seen[g].totals.run_delay_ns;
+
+	CHECK(ours <= kernel);
+	CHECK(kernel - ours <= kernel / 100);
+}
+
 TEST(books_are_the_truth_when_all_is_reported)
 {
 	play_all(&(struct kind){ 0 }, check_truth);
@@ -389,12 +401,13 @@ TEST(books_close_with_two_clocks_from_the_middle_of_a_history)
 
 TEST(books_close_when_switches_and_wake_ups_are_not_reported)
 {
-	play_all(&(struct kind){ .lose_per_million = 300 }, check_run_delay);
+	play_all(&(struct kind){ .lose_per_million = 300 }, check_run_delay_after_losses);
 }
 
 TEST(books_close_when_many_switches_are_not_reported)
 {
-	play_all(&(struct kind){ .lose_per_million = 30000, .in_a_row = true }, check_run_delay);
+	play_all(&(struct kind){ .lose_per_million = 30000, .in_a_row = true },
+		 check_run_delay_after_losses);
 }
 
 TEST(books_close_when_nothing_is_perfect)

@@ -140,6 +140,21 @@ TEST(totals_system_time_is_never_above_cpu_time)
 	CHECK_EQ_U64(t.cells[CELL_CPU + MODE_USER], 0);
 }
 
+/* Kernels from 6.12 on let run_delay grow while a thread sleeps. */
+TEST(totals_do_not_take_a_sleep_for_a_wait)
+{
+	struct task_record rec = quiet();
+	struct process_totals t;
+
+	begin_spell(&rec, RUN_BLOCKED);
+	rec.cell.wait_reason = REASON_RUN_QUEUE;
+	rec.cell.reason = REASON_SLEEP;
+	rec.counts.run_delay_ns += 400000000;
+	t = totals_of_one(rec);
+	CHECK_EQ_U64(t.cells[CELL_OFF_CPU + REASON_RUN_QUEUE], 0);
+	CHECK_EQ_U64(t.cells[CELL_OFF_CPU + REASON_SLEEP], 500);
+}
+
 TEST(totals_count_a_wait_for_a_cpu_that_is_not_over)
 {
 	for (u8 reason = 0; reason < NR_WAIT_REASONS; reason++) {
@@ -149,7 +164,9 @@ TEST(totals_count_a_wait_for_a_cpu_that_is_not_over)
 		begin_spell(&rec, RUN_RUNNABLE);
 		rec.cell.wait_reason = reason;
 		rec.cell.reason = REASON_FUTEX; /* of the spell before */
-		rec.counts.run_delay_ns += 40;
+		rec.counts.run_delay_ns +=
+			40; /* it ran meanwhile: the switch-in was not reported */
+		rec.counts.runtime_ns += 1;
 		t = totals_of_one(rec);
 		CHECK_EQ_U64(t.cells[CELL_WAIT_STAMPS], 500);
 		CHECK_EQ_U64(t.cells[CELL_OFF_CPU + reason], 540);
@@ -287,6 +304,8 @@ TEST(totals_add_threads_and_cells)
 	p.cells[CELL_OFF_CPU + REASON_RUN_QUEUE] = 600;
 	recs[0].counts.runtime_ns += 1;
 	recs[1].counts.runtime_ns += 2;
+	recs[1].cell.run_state = RUN_RUNNING;
+	recs[1].cell.waited_ns = WAIT_NOT_SEEN;
 	recs[1].counts.run_delay_ns += 4;
 	recs[1].cell.wait_reason = REASON_PREEMPTED;
 	totals_of(&p, &t);

@@ -89,7 +89,7 @@ static int set_config(struct bpf_object *obj, const struct bpf_config *cfg, stru
 		return 0; /* a hook that asks for no configuration */
 	/* bpf_map__initial_value is const only by its type; libbpf documents writing it before
 	 * load. */
-	image = (char *)(uintptr_t)bpf_map__initial_value(map, &bytes);
+	image = (char *)bpf_map__initial_value(map, &bytes);
 	if (id < 0 || !image)
 		return err_set(err, -EINVAL,
 			       "the BPF object has no description of its configuration");
@@ -213,10 +213,10 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 		if (!(hook_rows[i].groups & s->wanted))
 			continue;
 		how = load_hook(s, i, &cfg, config->force_raw_tp, &err);
-		if (how)
-			group_set(s, hook_rows[i].groups & s->wanted, true, "%s", how);
-		else
+		if (!how)
 			hook_lost(s, i, &err);
+		else if (strcmp(how, "iterator") != 0) /* the tracepoints tell more */
+			group_set(s, hook_rows[i].groups & s->wanted, true, "%s", how);
 	}
 }
 

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* More than the scheduler's clock and ours ever part (bpf/sched.bpf.h). */
+#define RUN_DELAY_SLACK_NS 1000000ULL
+
 /* Differences are taken after a comparison: a record can be torn by the CPU that writes it. */
 static u64 since(u64 now, u64 then)
 {
@@ -49,6 +52,22 @@ static void add_unsplit(const struct thread_cell *c, u64 wait, struct process_to
 		t->cells[CELL_OFF_CPU + c->reason] += c->unsplit_ns - waited;
 }
 
+/*
+ * What run_delay grew by since the last charge, as far as it can be true (sched_cut_wait in
+ * bpf/sched.bpf.h says why). It grows when a thread gets a CPU: of one that did not run since (@on
+ * is 0) it is part of a sleep, and the wait that is open is known by our stamp.
+ */
+static u64 believable_wait(const struct thread_cell *c, u64 on, u64 wait)
+{
+	if (!on && (c->run_state == RUN_BLOCKED || c->run_state == RUN_RUNNABLE))
+		return 0;
+	if (c->run_state != RUN_RUNNING || c->unsplit_ns || wait <= c->waited_ns)
+		return wait;
+	if (c->flags & THREAD_SEEDED_WAIT || wait - c->waited_ns > RUN_DELAY_SLACK_NS)
+		return c->waited_ns;
+	return wait;
+}
+
 static void add_counts(const struct task_record *rec, struct process_totals *t)
 {
 	const struct thread_cell *c = &rec->cell;
@@ -57,9 +76,7 @@ static void add_counts(const struct task_record *rec, struct process_totals *t)
 	u64 wait = since(k->run_delay_ns, had->run_delay_ns);
 	u64 system = c->sys_ns;
 
-	/* Part of the first wait lies before the observation (sched_cut_first_wait). */
-	if (c->flags & THREAD_SEEDED_WAIT && wait > c->waited_ns)
-		wait = c->waited_ns;
+	wait = believable_wait(c, on, wait);
 	if (c->nr != NO_CALL && c->run_state == RUN_RUNNING)
 		system += since(rec->now_ns, c->sys_since_ns);
 	if (system > on)
