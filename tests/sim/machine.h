@@ -81,7 +81,7 @@ struct task {
 	u32 group; /* which tgid */
 	long state;
 	/* the scheduler's: by the clock of its run queue */
-	u64 exec_start, last_queued;
+	u64 exec_start, last_queued; /* 0: not queued */
 	/* what it does */
 	s32 call;	 /* or NO_CALL */
 	bool entry_seen; /* of the call, by the observer */
@@ -126,12 +126,14 @@ struct machine {
 	struct task tasks[MAX_TASKS];
 	struct truth truth[NR_TGIDS];
 	u64 begin_ns; /* of the observation; 0: not yet */
-	u64 lost;     /* reports that the kernel did not make */
+	u64 moves;
+	u64 lost; /* reports that the kernel did not make */
 	/* what kind of machine it is */
 	u64 max_lag_ns;			      /* how far the scheduler's clock may be behind */
 	u32 lose_per_million;		      /* reports of switches and wake-ups */
 	bool nobody_dies;		      /* the processes are not marked as observed yet */
 	bool losses_apart;		      /* never two in a row about one thread */
+	u32 moves_per_million;		      /* of sleepers to another run queue */
 	u32 signals_per_million;	      /* sleeps that a signal prevents in the last moment */
 	void (*in_switch)(struct machine *m); /* called between tracepoint and run_delay, or NULL */
 };
@@ -384,12 +386,18 @@ static void update_all(struct machine *m)
 		update_runtime(m, cpu);
 }
 
+static void grow_run_delay(struct task *t, u64 clock)
+{
+	if (t->last_queued && clock > t->last_queued)
+		t->k.counts.run_delay_ns += clock - t->last_queued;
+	t->last_queued = 0;
+}
+
 static void arrive(struct machine *m, u32 cpu, struct task *t)
 {
 	u64 clock = m->cpus[cpu].clock; /* read when the switch began */
 
-	if (clock > t->last_queued)
-		t->k.counts.run_delay_ns += clock - t->last_queued;
+	grow_run_delay(t, clock);
 	settle(m, t);
 	end_spell(m, t, t->wait_reason);
 	t->exec_start = clock;
@@ -405,7 +413,23 @@ static void queue(struct machine *m, struct task *t, u8 wait_reason)
 		t->spell_begin = m->now;
 	t->place = PLACE_QUEUED;
 	t->wait_reason = wait_reason;
-	t->last_queued = m->cpus[t->cpu].clock;
+	if (!t->last_queued)
+		t->last_queued = m->cpus[t->cpu].clock;
+}
+
+/*
+ * From Linux 6.12 on (152e11f6df29) a sleeper may stay on its run queue for a while. If it is moved
+ * to another one then, the scheduler believes that it waits, until it is taken off or runs.
+ */
+static void move_sleeper(struct machine *m, struct task *t)
+{
+	u64 clock = queue_clock(m, t->cpu);
+
+	if (t->last_queued)
+		grow_run_delay(t, clock);
+	else
+		t->last_queued = clock;
+	m->moves++;
 }
 
 /* A thread is gone: the kernel keeps the sums that it released before the last switch. */
@@ -686,6 +710,11 @@ static void machine_step(struct machine *m)
 	struct task *t;
 
 	pass_time(m);
+	if (m->moves_per_million && below(m, 1000000) < m->moves_per_million) {
+		t = pick(m, PLACE_SLEEPING);
+		if (t)
+			move_sleeper(m, t);
+	}
 	if (what < 25 && (t = pick(m, PLACE_SLEEPING))) {
 		wake(m, t);
 	} else if (what < 28) {

@@ -388,6 +388,40 @@ TEST(sched_a_wait_that_began_before_is_not_cut_when_a_report_was_lost)
 	CHECK_EQ_U64(t.flags & THREAD_SEEDED_WAIT, 0);
 }
 
+/* --- sleeps that the scheduler takes for waits --- */
+
+TEST(sched_run_delay_is_believed_up_to_what_two_clocks_can_part)
+{
+	static const struct {
+		u64 delay, charged;
+	} cases[] = {
+		{ 300, 300 },
+		{ 300 + 1000000, 300 + 1000000 },
+		{ 300 + 1000001, 300 }, /* part of a sleep: our stamps */
+		{ 300 + 488000000, 300 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(RUN_RUNNABLE);
+		sched_switch_in(&t, &a, &h, 1300);
+		kernel_ran(200, cases[i].delay);
+		out(1500, REASON_POLL);
+		CHECK_EQ_U64(off_cpu(REASON_RUN_QUEUE), cases[i].charged);
+		CHECK_EQ_U64(t.charged.run_delay_ns - t.base.run_delay_ns, cases[i].charged);
+		CHECK_EQ_U64(cell(CELL_WAIT_STAMPS), 300);
+	}
+}
+
+TEST(sched_run_delay_of_a_thread_that_was_not_seen_to_wait_is_believed)
+{
+	begin(RUN_RUNNING);
+	t.waited_ns = WAIT_NOT_SEEN;
+	kernel_ran(200, 50000000);
+	out(1500, REASON_POLL);
+	CHECK_EQ_U64(off_cpu(REASON_RUN_QUEUE), 50000000);
+	CHECK_EQ_U64(t.waited_ns, 0);
+}
+
 /* --- why a thread blocks --- */
 
 TEST(sched_block_reasons)
