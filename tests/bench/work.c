@@ -145,8 +145,9 @@ static void do_slice(const struct work *w, const struct kind *k, u64 slice_ns)
 	if (!n)
 		return;
 	qsort(pieces, n, sizeof(pieces[0]), compare_u64);
-	printf("{\"n\":%zu,\"cpu_ns\":%llu,\"wall_ns\":%llu,\"median_ns\":%.3f}\n",
-	       n * k->per_piece, last_ns - begin_ns, wall_ns, (double)pieces[n / 2] / k->per_piece);
+	printf("{\"n\":%zu,\"cpu_ns\":%llu,\"wall_ns\":%llu,\"median_ns\":%.3f,\"low_ns\":%.3f}\n",
+	       n * k->per_piece, last_ns - begin_ns, wall_ns, (double)pieces[n / 2] / k->per_piece,
+	       (double)pieces[n / 10] / k->per_piece);
 }
 
 static void obey(const struct work *w, const char *line)

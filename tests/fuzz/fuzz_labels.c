@@ -7,7 +7,7 @@
 #include "user/render/json.h"
 #include "user/render/prom.h"
 #include "user/render/table.h"
-#include "user/render/utf8.h"
+#include "user/base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 

@@ -133,6 +133,7 @@ static int parse(struct elf_file *f, struct err *err)
 	return read_sections(f, shoff, shentsize, shnum, shstrndx, err);
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is freed with the file */
 int elf_file_parse(u8 *bytes, size_t n, struct elf_file *ret_file, struct err *err)
 {
 	*ret_file = (struct elf_file){ .bytes = bytes, .image = { bytes, n } };

@@ -276,7 +276,7 @@ static int judge_places(const struct insn_code *code, struct places *p, struct e
 int insn_find_probe(const struct insn_code *code, struct insn_probe *ret_cheap,
 		    struct insn_probe *ret_exact, struct err *err)
 {
-	const struct insn_probe *cheap = NULL, *exact = NULL;
+	const struct insn_probe *cheap, *exact = NULL;
 	struct places p;
 	int r = find_places(code, &p, err);
 
@@ -284,11 +284,12 @@ int insn_find_probe(const struct insn_code *code, struct insn_probe *ret_cheap,
 		r = judge_places(code, &p, err);
 	if (r)
 		return r;
+	cheap = &p.at[0];
 	for (u32 i = 0; i < p.n; i++) {
 		const struct insn_probe *at = &p.at[i];
 
 		/* Emulated before stepped, then exact before not, then the first. */
-		if (!cheap || at->emulated > cheap->emulated ||
+		if (at->emulated > cheap->emulated ||
 		    (at->emulated == cheap->emulated && at->exact > cheap->exact))
 			cheap = at;
 		if (at->exact && (!exact || at->emulated > exact->emulated))

@@ -18,7 +18,7 @@
  *     32      with flag 2: each string as its length (uvarint) and its bytes
  */
 static const u8 magic[14] = "\xff Go buildinf:";
-#define ALIGN	    16
+#define ALIGN	    ((size_t)16)
 #define FLAG_BIG    1
 #define FLAG_INLINE 2
 
@@ -27,7 +27,7 @@ static const u8 magic[14] = "\xff Go buildinf:";
 #define MAX_SEARCH_BYTES (64u << 10)
 
 /* The lines stand between two marks of 16 bytes, by which the go command found them before 1.13. */
-#define MARK_BYTES 16
+#define MARK_BYTES ((size_t)16)
 
 static bool find_record(struct span where, struct span *ret_record)
 {

@@ -17,14 +17,14 @@ static const char *const other_names[NR_GO_DATA] = {
 };
 
 static const struct reference {
+	const char *function;
+	s64 delta; /* of the address from the variable's */
 	enum go_data variable;
 	u32 first_minor, last_minor; /* versions for which it was tested */
-	const char *function;
-	u32 ordinal; /* of the function's references to data, from 0 */
-	s64 delta;   /* of the address from the variable's */
+	u32 ordinal;		     /* of the function's references to data, from 0 */
 } references[] = {
 #define GO_REF(variable, first, last, function, ordinal, delta) \
-	{ GO_DATA_##variable, first, last, function, ordinal, delta },
+	{ function, delta, GO_DATA_##variable, first, last, ordinal },
 #include "user/runtime/go_refs.def"
 #undef GO_REF
 };
