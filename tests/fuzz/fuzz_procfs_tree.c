@@ -80,8 +80,7 @@ static void write_files(const uint8_t *bytes, size_t n)
 static void read_lists(void)
 {
 	struct pid_list list = { 0 };
-	struct thread_call *calls = NULL;
-	size_t n = 0;
+	struct thread_calls calls = { 0 };
 
 	if (!procfs_list(root, &list)) {
 		if (list.n > 1 || (list.n && list.pids[0] != 7))
@@ -96,14 +95,15 @@ static void read_lists(void)
 		}
 		free(list.pids);
 	}
-	if (procfs_thread_calls(root, 7, &calls, &n) || n > 2)
+	if (procfs_thread_calls(root, 7, &calls) || calls.n > 2)
 		abort();
-	for (size_t i = 0; i < n; i++) {
-		if ((calls[i].tid != 7 && calls[i].tid != 8) || calls[i].call.nr < 0 ||
-		    calls[i].call.fd < -1)
+	for (size_t i = 0; i < calls.n; i++) {
+		const struct thread_call *c = &calls.at[i];
+
+		if ((c->tid != 7 && c->tid != 8) || c->call.nr < 0 || c->call.fd < -1)
 			abort();
 	}
-	free(calls);
+	free(calls.at);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

@@ -403,8 +403,8 @@ TEST(procfs_thread_calls_takes_threads_inside_a_call)
 		{ "113", "1 0xfffffffffffffffffffff\n", 1, -1 },
 		{ "114", "junk 0x3\n", -1, 0 },
 	};
-	struct thread_call *calls;
-	size_t n, want = 0;
+	struct thread_calls calls;
+	size_t want = 0;
 
 	begin_tree();
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -417,34 +417,32 @@ TEST(procfs_thread_calls_takes_threads_inside_a_call)
 	put("100/task/115/comm", "no syscall file\n");
 	put("100/task/none/syscall", "0 0x3\n");
 	put("100/task/0/syscall", "0 0x3\n");
-	CHECK_EQ_INT(procfs_thread_calls(root, 100, &calls, &n), 0);
-	CHECK_EQ_U64(n, want);
-	for (size_t i = 0; i < n; i++) {
-		const struct thread_call *c = &calls[i];
+	CHECK_EQ_INT(procfs_thread_calls(root, 100, &calls), 0);
+	CHECK_EQ_U64(calls.n, want);
+	for (size_t i = 0; i < calls.n; i++) {
+		const struct thread_call *c = &calls.at[i];
 
 		CHECK(c->tid >= 101 && c->tid <= 114);
 		CHECK_EQ_INT(c->call.nr, cases[c->tid - 101].nr);
 		CHECK_EQ_INT(c->call.fd, cases[c->tid - 101].fd);
 	}
-	free(calls);
+	free(calls.at);
 }
 
 TEST(procfs_thread_calls_of_nobody_are_none)
 {
-	struct thread_call *calls = (struct thread_call *)1;
-	size_t n = 1;
+	struct thread_calls calls = { .at = (struct thread_call *)1, .n = 1 };
 
 	begin_tree();
-	CHECK_EQ_INT(procfs_thread_calls(root, 100, &calls, &n), 0);
-	CHECK_EQ_U64(n, 0);
-	CHECK(!calls);
+	CHECK_EQ_INT(procfs_thread_calls(root, 100, &calls), 0);
+	CHECK_EQ_U64(calls.n, 0);
+	CHECK(!calls.at);
 }
 
 TEST(procfs_thread_calls_has_room_for_many)
 {
-	struct thread_call *calls;
+	struct thread_calls calls;
 	u64 seen = 0;
-	size_t n;
 
 	begin_tree();
 	for (u32 i = 1; i <= 100; i++) {
@@ -454,14 +452,14 @@ TEST(procfs_thread_calls_has_room_for_many)
 		snprintf(text, sizeof(text), "%u 0x1\n", i);
 		put(path, text);
 	}
-	CHECK_EQ_INT(procfs_thread_calls(root, 100, &calls, &n), 0);
-	CHECK_EQ_U64(n, 100);
-	for (size_t i = 0; i < n; i++) {
-		CHECK_EQ_U64(calls[i].tid, (u32)calls[i].call.nr);
-		seen += calls[i].tid;
+	CHECK_EQ_INT(procfs_thread_calls(root, 100, &calls), 0);
+	CHECK_EQ_U64(calls.n, 100);
+	for (size_t i = 0; i < calls.n; i++) {
+		CHECK_EQ_U64(calls.at[i].tid, (u32)calls.at[i].call.nr);
+		seen += calls.at[i].tid;
 	}
 	CHECK_EQ_U64(seen, 5050);
-	free(calls);
+	free(calls.at);
 }
 
 static void put_process(int pid, const char *comm)

@@ -78,8 +78,8 @@ struct observe_how {
  * when it has no thread (any more).
  */
 int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_how *how,
-			const struct thread_call *calls, size_t nr_calls,
-			struct observed_process *ret_observed, struct err *err);
+			const struct thread_calls *calls, struct observed_process *ret_observed,
+			struct err *err);
 
 /* A slot in use. */
 struct process_slot {

@@ -64,23 +64,23 @@ static int note_seeded(void *ctx, const struct task_record *rec)
 	return 0;
 }
 
-static int seed_threads(struct bpf_session *s, const struct thread_call *calls, size_t nr_calls,
+static int seed_threads(struct bpf_session *s, const struct thread_calls *calls,
 			struct seeding *seeding, struct err *err)
 {
 	int fd = s->maps[MAP_seed_calls].fd;
 	int r;
 
-	for (size_t i = 0; i < nr_calls; i++)
-		(void)bpf_map_update_elem(fd, &calls[i].tid, &calls[i].call, BPF_ANY); /* a hint */
+	for (size_t i = 0; i < calls->n; i++) /* hints: nothing is lost without them */
+		(void)bpf_map_update_elem(fd, &calls->at[i].tid, &calls->at[i].call, BPF_ANY);
 	r = iter_run(s, note_seeded, seeding, err);
-	for (size_t i = 0; i < nr_calls; i++)
-		(void)bpf_map_delete_elem(fd, &calls[i].tid);
+	for (size_t i = 0; i < calls->n; i++)
+		(void)bpf_map_delete_elem(fd, &calls->at[i].tid);
 	return r;
 }
 
 int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_how *how,
-			const struct thread_call *calls, size_t nr_calls,
-			struct observed_process *ret_observed, struct err *err)
+			const struct thread_calls *calls, struct observed_process *ret_observed,
+			struct err *err)
 {
 	struct seeding seeding = { 0 };
 	struct process_cell *p;
@@ -104,7 +104,7 @@ int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_ho
 		push_slot(s, seeding.slot);
 		return err_set(err, -r, "cannot take in process %u: %s", tgid, strerror(r));
 	}
-	r = seed_threads(s, calls, nr_calls, &seeding, err);
+	r = seed_threads(s, calls, &seeding, err);
 	__atomic_store_n(&p->seeding, 0, __ATOMIC_RELEASE);
 	if (!r && !seeding.nr_threads)
 		r = err_set(err, -ESRCH, "process %u has no thread any more", tgid);

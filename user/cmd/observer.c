@@ -138,15 +138,14 @@ static int take_in(struct observer *o, struct observed *p, struct err *err)
 {
 	const struct observe_how how = { .details = !o->config.all,
 					 .follow = o->config.follow || o->config.all };
-	struct thread_call *calls;
-	size_t nr_calls;
+	struct thread_calls calls;
 	int r;
 
-	r = procfs_thread_calls(PROC_ROOT, p->id.pid, &calls, &nr_calls);
+	r = procfs_thread_calls(PROC_ROOT, p->id.pid, &calls);
 	if (r)
 		return err_set(err, r, "no memory for the threads of process %d", (int)p->id.pid);
-	r = bpf_session_observe(o->session, (u32)p->id.pid, &how, calls, nr_calls, &p->where, err);
-	free(calls);
+	r = bpf_session_observe(o->session, (u32)p->id.pid, &how, &calls, &p->where, err);
+	free(calls.at);
 	if (r)
 		return r;
 	procfs_books(PROC_ROOT, p->id.pid, observer_now(), &p->books_begin);

@@ -93,8 +93,8 @@ static bool somebody_ended(const struct observer *o)
 
 void observer_refresh(struct observer *o)
 {
-	struct process_totals *totals;
-	struct snapshot snap;
+	struct process_totals *totals = NULL;
+	struct snapshot snap = { 0 };
 	struct err err;
 
 	observer_scan(o);
@@ -126,6 +126,7 @@ int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
 	if (r) {
 		snapshot_done(ret_snap);
 		free(*ret_totals);
+		*ret_totals = NULL;
 		return err_set(err, r, "no memory for a snapshot");
 	}
 	return 0;
@@ -155,10 +156,10 @@ static void exporter_facts(const struct observer *o, u64 scrape_ns, const char *
 
 int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err)
 {
-	struct process_totals *totals;
+	struct process_totals *totals = NULL;
 	struct exporter_facts facts;
 	struct utsname uts;
-	struct snapshot snap;
+	struct snapshot snap = { 0 };
 	u64 begin = observer_now();
 	int r;
 

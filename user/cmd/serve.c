@@ -179,6 +179,28 @@ static void on_ended(struct serve *s)
 	}
 }
 
+static void on_event(struct serve *s, u64 event)
+{
+	switch (event) {
+	case EVENT_HTTP: /* it runs after every wait */
+		break;
+	case EVENT_SIGNAL:
+		on_signal(s);
+		break;
+	case EVENT_TIMER:
+		if (timer_is_due(s->timer_fd) && s->live)
+			live_show(s->live, s->observer);
+		break;
+	case EVENT_REFRESH:
+		if (timer_is_due(s->refresh_fd))
+			on_refresh(s);
+		break;
+	default:
+		on_ended(s);
+		break;
+	}
+}
+
 static void run_loop(struct serve *s)
 {
 	struct epoll_event events[16];
@@ -186,26 +208,8 @@ static void run_loop(struct serve *s)
 	while (!s->stop) {
 		int n = epoll_wait(s->epoll_fd, events, 16, http_server_timeout_ms(s->http));
 
-		for (int i = 0; i < n; i++) {
-			switch (events[i].data.u64) {
-			case EVENT_HTTP:
-				break;
-			case EVENT_SIGNAL:
-				on_signal(s);
-				break;
-			case EVENT_TIMER:
-				if (timer_is_due(s->timer_fd) && s->live)
-					live_show(s->live, s->observer);
-				break;
-			case EVENT_REFRESH:
-				if (timer_is_due(s->refresh_fd))
-					on_refresh(s);
-				break;
-			default:
-				on_ended(s);
-				break;
-			}
-		}
+		for (int i = 0; i < n; i++)
+			on_event(s, events[i].data.u64);
 		http_server_run(s->http);
 	}
 }

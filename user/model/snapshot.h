@@ -31,6 +31,11 @@ struct thread_call {
 	struct seed_call call;
 };
 
+struct thread_calls {
+	struct thread_call *at;
+	size_t n, cap;
+};
+
 /* Duration histogram of one system call. */
 struct call_hist {
 	u32 nr;

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,33 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Read at most @n - 1 bytes; the text is NUL-terminated. Returns its length or a negative errno. */
-static ssize_t read_text(const char *path, char *ret_text, size_t n)
-{
-	size_t have = 0;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-	if (fd < 0)
-		return -errno;
-	while (have < n - 1) {
-		ssize_t got = read(fd, ret_text + have, n - 1 - have);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			int e = errno;
-
-			close(fd);
-			return -e;
-		}
-		if (!got)
-			break;
-		have += (size_t)got;
-	}
-	close(fd);
-	ret_text[have] = '\0';
-	return (ssize_t)have;
-}
+#include "user/proc/text.h"
 
 static ssize_t read_pid_text(const char *root, pid_t pid, const char *file, char *ret_text,
 			     size_t n)
@@ -47,7 +20,7 @@ static ssize_t read_pid_text(const char *root, pid_t pid, const char *file, char
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%d/%s", root, (int)pid, file);
-	return read_text(path, ret_text, n);
+	return proc_read_text(path, ret_text, n);
 }
 
 /* Field @index of one line of numbers separated by blanks, counted from 0. */
@@ -198,44 +171,52 @@ static bool parse_thread_call(const char *text, struct seed_call *ret_call)
 	return true;
 }
 
-int procfs_thread_calls(const char *root, pid_t pid, struct thread_call **ret_calls, size_t *ret_n)
+static bool read_thread_call(const char *task_path, u32 tid, struct seed_call *ret_call)
 {
-	struct thread_call *calls = NULL;
-	size_t n = 0, cap = 0;
+	char text[256], file[400];
+
+	snprintf(file, sizeof(file), "%s/%u/syscall", task_path, tid);
+	return proc_read_text(file, text, sizeof(text)) > 0 && parse_thread_call(text, ret_call);
+}
+
+static int add_call(struct thread_calls *calls, const struct thread_call *call)
+{
+	if (calls->n == calls->cap) {
+		size_t cap = calls->cap ? 2 * calls->cap : 16;
+		struct thread_call *grown = realloc(calls->at, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		calls->at = grown;
+		calls->cap = cap;
+	}
+	calls->at[calls->n++] = *call;
+	return 0;
+}
+
+int procfs_thread_calls(const char *root, pid_t pid, struct thread_calls *ret_calls)
+{
+	struct thread_calls calls = { 0 };
 	struct dirent *d;
 	char path[256];
+	int r = 0;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "%s/%d/task", root, (int)pid);
 	dir = opendir(path);
-	while (dir && (d = readdir(dir))) {
+	while (dir && !r && (d = readdir(dir))) {
 		struct thread_call call = { .tid = (u32)strtoul(d->d_name, NULL, 10) };
-		char text[256], file[400];
 
-		if (!call.tid)
-			continue;
-		snprintf(file, sizeof(file), "%s/%u/syscall", path, call.tid);
-		if (read_text(file, text, sizeof(text)) <= 0 ||
-		    !parse_thread_call(text, &call.call))
-			continue;
-		if (n == cap) {
-			struct thread_call *grown;
-
-			cap = cap ? 2 * cap : 16;
-			grown = realloc(calls, cap * sizeof(*grown));
-			if (!grown) {
-				free(calls);
-				closedir(dir);
-				return -ENOMEM;
-			}
-			calls = grown;
-		}
-		calls[n++] = call;
+		if (call.tid && read_thread_call(path, call.tid, &call.call))
+			r = add_call(&calls, &call);
 	}
 	if (dir)
 		closedir(dir);
+	if (r) {
+		free(calls.at);
+		return r;
+	}
 	*ret_calls = calls;
-	*ret_n = n;
 	return 0;
 }
 
@@ -310,15 +291,18 @@ int procfs_cgroup(const char *path, struct pid_list *ret_list)
 {
 	struct pid_list list = { 0 };
 	char file[4096];
+	char line[32];
 	FILE *f;
-	int pid, r = 0;
+	int r = 0;
 
 	snprintf(file, sizeof(file), "%s%s/cgroup.procs", path[0] == '/' ? "" : "/sys/fs/cgroup/",
 		 path);
 	f = fopen(file, "re");
 	if (!f)
 		return -errno;
-	while (!r && fscanf(f, "%d", &pid) == 1) {
+	while (!r && fgets(line, sizeof(line), f)) {
+		pid_t pid = (pid_t)strtol(line, NULL, 10);
+
 		if (pid > 0) /* 0: of another pid namespace */
 			r = add_pid(&list, pid);
 	}
@@ -337,7 +321,7 @@ u64 procfs_max_pid(const char *root)
 	u64 max = 0;
 
 	snprintf(path, sizeof(path), "%s/sys/kernel/pid_max", root);
-	if (read_text(path, text, sizeof(text)) <= 0 || !number_at(text, 0, &max))
+	if (proc_read_text(path, text, sizeof(text)) <= 0 || !number_at(text, 0, &max))
 		return 0;
 	return max;
 }
@@ -354,7 +338,7 @@ void procfs_machine(const char *root, u64 *ret_steal_ticks, u64 *ret_boot_second
 	if (!text)
 		return;
 	snprintf(path, sizeof(path), "%s/stat", root);
-	if (read_text(path, text, cap) > 0) {
+	if (proc_read_text(path, text, cap) > 0) {
 		if (!strncmp(text, "cpu ", 4))
 			(void)number_at(text + 4, 7, ret_steal_ticks);
 		line = strstr(text, "\nbtime ");

@@ -51,10 +51,10 @@ void procfs_exe(const char *root, pid_t pid, char *ret_path, size_t n);
 void procfs_books(const char *root, pid_t pid, u64 now_ns, struct proc_books *ret_books);
 
 /*
- * The system call each thread is in. *ret_calls (to be freed) has *ret_n entries; threads that run
- * or cannot be asked are left out. Returns 0 or -ENOMEM.
+ * The system call each thread is in; @ret_calls->at is to be freed. Threads that run or cannot be
+ * asked are left out. Returns 0 or -ENOMEM.
  */
-int procfs_thread_calls(const char *root, pid_t pid, struct thread_call **ret_calls, size_t *ret_n);
+int procfs_thread_calls(const char *root, pid_t pid, struct thread_calls *ret_calls);
 
 /* A list of process ids; @pids is to be freed. */
 struct pid_list {

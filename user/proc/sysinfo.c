@@ -4,47 +4,26 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "user/proc/text.h"
 
 /* PROC_PID_INIT_INO (include/linux/proc_ns.h): inode of the first PID namespace, since 3.8. */
 #define INITIAL_PID_NAMESPACE "pid:[4026531836]"
 /* The whole range of user ids: what the first user namespace maps to itself. */
 #define ALL_IDS 4294967295ULL
 
-/* Read at most @n - 1 bytes; the text is NUL-terminated. Returns its length or a negative errno. */
+/* The file @path below @root. */
 static ssize_t read_text(const char *root, const char *path, char *ret_text, size_t n)
 {
 	char name[4096];
-	size_t have = 0;
-	int fd;
 
 	if (snprintf(name, sizeof(name), "%s/%s", root, path) >= (int)sizeof(name))
 		return -ENAMETOOLONG;
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	while (have < n - 1) {
-		ssize_t got = read(fd, ret_text + have, n - 1 - have);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			int e = errno;
-
-			close(fd);
-			return -e;
-		}
-		if (!got)
-			break;
-		have += (size_t)got;
-	}
-	close(fd);
-	ret_text[have] = '\0';
-	return (ssize_t)have;
+	return proc_read_text(name, ret_text, n);
 }
 
 int sysinfo_word(const char *root, const char *path, char *ret_word, size_t n)
