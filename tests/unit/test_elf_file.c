@@ -27,7 +27,7 @@ struct test_elf_outer test_elf_variable;
 
 /* Seen by the test as a symbol of its own executable. */
 int test_elf_function(int n);
-__attribute__((noinline, noclone)) int test_elf_function(int n)
+__attribute__((noinline, used)) int test_elf_function(int n)
 {
 	if (n > 3)
 		return test_elf_variable.s + n;
