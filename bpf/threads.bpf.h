@@ -137,6 +137,13 @@ static __always_inline struct thread_cell *thread_meet(u32 tid, u32 tgid, u64 st
 	p = process_find(tgid, &slot);
 	if (!p)
 		return NULL;
+	/*
+	 * Another thread takes over the leader's number in an exec and is not unknown: its cell is
+	 * still under its own number, until sched_process_exec. What happens in between is found by
+	 * the kernel's counters.
+	 */
+	if (tid == tgid && (p->flags & PROCESS_LEADER_ENDED))
+		return NULL;
 	late = start_ns < p->begin_ns;
 	t = thread_add(tid, tgid, now, late ? counts : &zero);
 	if (t && late) {
@@ -181,6 +188,8 @@ static __always_inline void process_thread_ended(const struct thread_cell *t, u6
 
 	if (!p)
 		return;
+	if (t->tid == tgid && !other)
+		p->flags |= PROCESS_LEADER_ENDED;
 	__sync_fetch_and_add(&p->live_threads, -1);
 	if (other ? t->tid != tgid : p->live_threads != 0)
 		return;

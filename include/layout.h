@@ -162,7 +162,8 @@ struct seed_call {
 	s32 fd; /* first argument, -1 unless it is a small number */
 };
 
-#define PROCESS_FOLLOW (1 << 0) /* its children are observed from their birth */
+#define PROCESS_FOLLOW	     (1 << 0) /* its children are observed from their birth */
+#define PROCESS_LEADER_ENDED (1 << 1) /* and no other thread has taken over its number yet */
 
 /*
  * One process. Slots and accounts below max_details have per-call counters and histograms; those

@@ -103,7 +103,8 @@ int sched_process_exec(void *ctx)
 	u32 old_tid = ARG(ctx, 1);
 	u32 tid = KREAD(task, pid);
 	struct thread_cell *t, *leader;
-	u32 *slot, copy;
+	struct process_cell *p;
+	u32 *slot, copy, process_slot = 0;
 
 	process_executes(task);
 	if (old_tid == tid || !is_observed(KREAD(task, tgid)))
@@ -121,5 +122,8 @@ int sched_process_exec(void *ctx)
 	bpf_map_delete_elem(&thread_slots, &old_tid);
 	t->tid = tid;
 	bpf_map_update_elem(&thread_slots, &tid, &copy, BPF_ANY);
+	p = process_find(tid, &process_slot);
+	if (p)
+		p->flags &= ~PROCESS_LEADER_ENDED;
 	return 0;
 }
