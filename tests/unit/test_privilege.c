@@ -3,10 +3,12 @@
 #include "tests/lib/check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "user/base/landlock.h"
 #include "user/base/privilege.h"
 
 TEST(privilege_becomes_who_called_sudo_or_nobody)
@@ -92,4 +94,39 @@ TEST(privilege_is_dropped_for_ever)
 	CHECK(waitpid(pid, &status, 0) == pid);
 	CHECK(WIFEXITED(status));
 	CHECK_EQ_INT(WEXITSTATUS(status), 0);
+}
+
+/* 0, 77 where the kernel has none, or where it went wrong. */
+static int only_proc(void)
+{
+	static const char *const folders[] = { "/proc", "/nonexistent" };
+	int r;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return 1;
+	r = landlock_read_only_below(folders, 2);
+	if (r == -ENOSYS || r == -EOPNOTSUPP)
+		return 77;
+	if (r)
+		return 2;
+	if (open("/proc/self/stat", O_RDONLY | O_CLOEXEC) < 0)
+		return 3;
+	if (open("/etc/passwd", O_RDONLY | O_CLOEXEC) >= 0 || errno != EACCES)
+		return 4;
+	return open("/proc/self/comm", O_WRONLY | O_CLOEXEC) >= 0 || errno != EACCES ? 5 : 0;
+}
+
+TEST(landlock_leaves_reading_below_the_folders)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		FAIL("fork: %s", strerror(errno));
+	if (!pid)
+		_exit(only_proc());
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status));
+	if (WEXITSTATUS(status) != 77) /* the kernel may have none, which changes nothing else */
+		CHECK_EQ_INT(WEXITSTATUS(status), 0);
 }

@@ -2,6 +2,7 @@
 /* What `serve` gives up on this kernel, and what it has to keep. */
 #include <errno.h>
 #include <linux/capability.h>
+#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +65,24 @@ static void check_call_filter(struct report *r)
 		report_row(r, HEALTH_OK, "seccomp", NULL, "system calls are limited while serving");
 }
 
+/* Its version, if the kernel has it. No harm without: the filter of calls is there as well. */
+static void check_landlock(struct report *r)
+{
+	long version =
+		syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+
+	if (version < 0)
+		report_row(r, HEALTH_OK, "landlock", NULL,
+			   "none in this kernel: with --pid, serving can open every file that its "
+			   "user may read");
+	else
+		report_row(r, HEALTH_OK, "landlock", NULL,
+			   "with --pid, serving can open files below /proc and /sys only");
+}
+
 void doctor_serving(struct report *r, const struct bpf_session *session)
 {
 	check_capabilities_kept(r, session);
 	check_call_filter(r);
+	check_landlock(r);
 }

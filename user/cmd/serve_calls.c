@@ -6,6 +6,7 @@
  */
 #include "user/cmd/serve_calls.h"
 
+#include <asm/termbits.h> /* for TCGETS2 */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -94,7 +95,8 @@ static const struct call_rule rules[] = {
 	CALL(fcntl),
 	CALL(ppoll),
 	EQUALS(ioctl, 1, FIONBIO),
-	EQUALS(ioctl, 1, TCGETS), /* isatty */
+	EQUALS(ioctl, 1, TCGETS),  /* isatty */
+	EQUALS(ioctl, 1, TCGETS2), /* of glibc 2.42 and later */
 	CALL(timerfd_settime),
 	CALL(clock_nanosleep),
 	CALL(nanosleep),

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/base/landlock.h"
 #include "user/base/log.h"
 #include "user/cmd/serve_calls.h"
 
@@ -73,11 +74,13 @@ void serve_needs(const struct options *options, struct observer *o,
 		needs.capabilities |= CAPABILITY(CAP_DAC_READ_SEARCH);
 	do {
 		needs.capabilities |= more;
-		if (privilege_try(user, needs.capabilities, try_out, &trial, &refused))
-			refused = 1;
-		more = refused ? next_capability(&trial.refusals, needs.capabilities) : 0;
+		needs.is_not_enough =
+			privilege_try(user, needs.capabilities, try_out, &trial, &refused);
+		more = !needs.is_not_enough && refused
+			       ? next_capability(&trial.refusals, needs.capabilities)
+			       : 0;
 	} while (more);
-	needs.is_not_enough = refused;
+	needs.is_not_enough |= refused;
 	*ret_needs = needs;
 }
 
@@ -110,6 +113,19 @@ static void say_what_stayed(const struct privilege_left *left)
 	}
 }
 
+/*
+ * The user whom we became owns files that are nobody else's business. Where processes come later
+ * it would get in the way: Landlock also forbids what CAP_SYS_PTRACE is kept for.
+ */
+static int limit_files(const struct serve_needs *needs)
+{
+	static const char *const folders[] = { "/proc", "/sys" };
+
+	if (needs->capabilities & CAPABILITY(CAP_SYS_PTRACE))
+		return -ENOTSUP;
+	return landlock_read_only_below(folders, sizeof(folders) / sizeof(folders[0]));
+}
+
 int serve_drop_privileges(const struct options *options, struct observer *o, struct err *err)
 {
 	struct privilege_left left;
@@ -120,13 +136,16 @@ int serve_drop_privileges(const struct options *options, struct observer *o, str
 	privilege_choose_user(getenv("SUDO_UID"), getenv("SUDO_GID"), &user);
 	serve_needs(options, o, &user, &needs);
 	if (needs.is_not_enough) {
-		log_warn("privileges stay: without them this kernel lets nothing be read");
+		log_warn("privileges are not dropped: without them this kernel lets nothing be "
+			 "read");
 		return 0;
 	}
 	r = privilege_drop(&user, needs.capabilities, &left, err);
 	if (r)
 		return r;
 	say_what_stayed(&left);
+	if (!limit_files(&needs))
+		log_info("files: only /proc and /sys can be opened, for reading");
 	r = serve_limit_calls(needs.targets_come);
 	if (r)
 		log_warn("system calls are not limited: %s", strerror(-r));
