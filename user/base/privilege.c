@@ -22,7 +22,7 @@ struct capability_sets {
 static int get_capabilities(struct capability_sets *ret_sets)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3];
+	struct __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
 
 	if (syscall(SYS_capget, &header, words))
 		return -errno;
@@ -69,7 +69,7 @@ void privilege_choose_user(const char *sudo_uid, const char *sudo_gid,
 int privilege_try(const struct privilege_user *user, u64 keep, int (*fn)(void *ctx), void *ctx,
 		  int *ret_result)
 {
-	struct capability_sets had, reduced;
+	struct capability_sets had = { 0 }, reduced;
 	gid_t gid = getegid();
 	uid_t uid = geteuid();
 	bool group = false, become = false;
@@ -122,7 +122,7 @@ int privilege_drop(const struct privilege_user *user, u64 keep, struct privilege
 		   struct err *err)
 {
 	struct privilege_left left = { 0 };
-	struct capability_sets had, kept = { 0 };
+	struct capability_sets had = { 0 }, kept = { 0 };
 	int r = get_capabilities(&had);
 
 	if (r)
