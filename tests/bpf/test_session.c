@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -15,8 +16,10 @@
 
 #include "tests/lib/check.h"
 #include "user/cmd/observer.h"
+#include "user/cmd/serve_privilege.h"
 #include "user/model/identities.h"
 #include "user/model/syscall_names.h"
+#include "user/proc/sysinfo.h"
 
 #define NR_GETPPID   1000
 #define NR_FSYNC     20
@@ -180,8 +183,42 @@ static void check_books(const struct snapshot *snap, const struct process_totals
 		CHECK_EQ_U64(snap->drops[i], 0);
 }
 
-static void observe_load(bool force_raw_tp)
+/* Effective ones, from /proc: what the serving phase may still read. */
+static u64 capabilities_of_self(void)
 {
+	struct sysinfo_privilege privilege;
+
+	sysinfo_privilege("", &privilege);
+	CHECK(privilege.valid);
+	return privilege.capabilities;
+}
+
+/* Like `serve` with these options; nothing but CAP_BPF may be left for fixed targets. */
+static void drop_privileges(struct observer *o, const struct options *options)
+{
+	const u64 allowed =
+		CAPABILITY(CAP_BPF) | (options->comms.n ? CAPABILITY(CAP_SYS_PTRACE) : 0);
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct words[_LINUX_CAPABILITY_U32S_3];
+	struct err err = { { 0 } };
+	u64 left;
+
+	if (serve_drop_privileges(options, o, &err))
+		FAIL("%s", err.text);
+	CHECK_EQ_INT(syscall(SYS_capget, &header, words), -1); /* the filter is in force */
+	CHECK_EQ_INT(errno, ENOSYS);
+	left = capabilities_of_self();
+	if (left & ~allowed)
+		FAIL("capabilities %llx are left", (unsigned long long)left);
+}
+
+/*
+ * Observe a load as `serve` would with @options (NULL: with all privileges), which has its target
+ * before the privileges are dropped, or takes it in later if it has a --comm.
+ */
+static void observe_load(bool force_raw_tp, const struct options *options)
+{
+	bool late = options && options->comms.n;
 	struct observer_config config = { .bounds = bpf_bounds_default,
 					  .keep_ended = true,
 					  .groups = (1u << NR_GROUPS) - 1,
@@ -199,8 +236,12 @@ static void observe_load(bool force_raw_tp)
 		if (!observer_groups(o)[g].up)
 			FAIL("group %u is down: %s", g, observer_groups(o)[g].reason);
 	}
+	if (late)
+		drop_privileges(o, options);
 	if (observer_add(o, load.pid, &err))
 		FAIL("%s", err.text);
+	if (options && !late)
+		drop_privileges(o, options);
 	load_run(&load);
 	for (;;) { /* its last write returns after we read what it wrote; the deadline is the alarm
 		    */
@@ -223,12 +264,50 @@ static void observe_load(bool force_raw_tp)
 
 TEST(typed_tracepoints_count_a_known_workload)
 {
-	observe_load(false);
+	observe_load(false, NULL);
 }
 
 TEST(raw_tracepoints_count_a_known_workload)
 {
-	observe_load(true);
+	observe_load(true, NULL);
+}
+
+/* In a child: what it gives up, the other cases need. */
+static void observe_in_child(const struct options *options)
+{
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		FAIL("fork: %s", strerror(errno));
+	if (!pid) {
+		if (setjmp(check_leave)) { /* a check failed */
+			fprintf(stderr, "# %s\n", check_why);
+			_exit(1);
+		}
+		observe_load(false, options);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ_INT(WEXITSTATUS(status), 0);
+}
+
+TEST(counts_are_exact_without_privileges)
+{
+	const struct options options = { .command = "serve" };
+
+	observe_in_child(&options);
+}
+
+TEST(targets_that_come_later_need_little)
+{
+	const char *name = "test_session";
+	const struct options options = { .command = "serve", .comms = { &name, 1 } };
+
+	observe_in_child(&options);
 }
 
 /* The last context switch of a process comes after its parent was told that it ended. */

@@ -106,3 +106,32 @@ TEST(utf8_repair_cuts_between_characters)
 	utf8_repair("", out, sizeof(out));
 	CHECK_STR(out, "");
 }
+
+TEST(utf8_hides_what_controls_a_terminal)
+{
+	static const struct {
+		const char *text, *want;
+	} rows[] = {
+		{ "", "" },
+		{ "plain", "plain" },
+		{ "gr\xc3\xbc\xc3\x9f \xe2\x82\xac", "gr\xc3\xbc\xc3\x9f \xe2\x82\xac" },
+		{ "a\n\r\t\x1b[2Jb\x7f", "a????[2Jb?" },
+		{ "\x9b"
+		  "2J",
+		  "?2J" }, /* CSI as one byte */
+		{ "\xc2\x9b"
+		  "2J",
+		  "?2J" },			    /* CSI in UTF-8 */
+		{ "\xe2\x82", "??" },		    /* cut off */
+		{ "\xc0\x9b", "??" },		    /* overlong */
+		{ "\xef\xbf\xbd", "\xef\xbf\xbd" }, /* U+FFFD itself */
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char text[64];
+
+		snprintf(text, sizeof(text), "%s", rows[i].text);
+		utf8_hide_controls(text);
+		CHECK_STR(text, rows[i].want);
+	}
+}

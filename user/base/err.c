@@ -6,14 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names of processes and files come from strangers: a control byte must not reach a terminal. */
-static void blank_control_bytes(char *text)
-{
-	for (; *text; text++) {
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
-	}
-}
+#include "user/base/utf8.h"
 
 int err_set(struct err *err, int code, const char *fmt, ...)
 {
@@ -24,7 +17,8 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	blank_control_bytes(err->text);
+	/* Names of processes and files come from strangers. */
+	utf8_hide_controls(err->text);
 	return code;
 }
 
@@ -42,6 +36,6 @@ int err_prefix(struct err *err, int code, const char *fmt, ...)
 	va_end(ap);
 	len = strlen(err->text);
 	snprintf(err->text + len, sizeof(err->text) - len, "%s", rest.text);
-	blank_control_bytes(err->text);
+	utf8_hide_controls(err->text);
 	return code;
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/base/utf8.h"
+
 #define LINE_BYTES 1024
 
 static void say(const char *level, const char *fmt, va_list ap)
@@ -13,10 +15,7 @@ static void say(const char *level, const char *fmt, va_list ap)
 	char line[LINE_BYTES];
 
 	vsnprintf(line, sizeof(line), fmt, ap);
-	for (char *c = line; *c; c++) {
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	}
+	utf8_hide_controls(line);
 	fprintf(stderr, "skyobserve: %s%s\n", level, line);
 }
 

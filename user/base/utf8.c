@@ -67,3 +67,22 @@ void utf8_repair(const char *text, char *ret_text, size_t n)
 	if (n)
 		ret_text[used] = '\0';
 }
+
+void utf8_hide_controls(char *text)
+{
+	char *to = text;
+
+	while (*text) {
+		u32 c;
+		size_t len = utf8_next(text, &c);
+
+		if (utf8_is_control(c) || (c == UTF8_REPLACEMENT && len == 1)) {
+			*to++ = '?';
+		} else {
+			memmove(to, text, len);
+			to += len;
+		}
+		text += len;
+	}
+	*to = '\0';
+}

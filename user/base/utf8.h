@@ -26,6 +26,13 @@ size_t utf8_next(const char *text, u32 *ret_char);
  */
 void utf8_repair(const char *text, char *ret_text, size_t n);
 
+/*
+ * Make @text, in place, what a terminal or a log can be given: each control character (C0, DEL, and
+ * C1 also where it takes two bytes) and each byte that is no UTF-8 (a lone 0x9b is CSI to some
+ * terminals) becomes one '?'. It gets no longer.
+ */
+void utf8_hide_controls(char *text);
+
 /* Whether a character controls a terminal: C0, DEL and C1. */
 static inline bool utf8_is_control(u32 c)
 {

@@ -53,6 +53,14 @@ struct bpf_session_config {
 int bpf_session_open(const struct bpf_session_config *config, struct bpf_session **ret_session,
 		     struct err *err);
 
+/*
+ * Whether the calling process may, with the capabilities that are effective now, do everything that
+ * the functions below and collect_snapshot ask of bpf(2): tried, once each. Kernels before 5.19
+ * refuse all of it without CAP_BPF where kernel.unprivileged_bpf_disabled is not 0; later ones
+ * only the creation of maps and programs. Leaves the session as it was.
+ */
+bool bpf_session_may_go_on(const struct bpf_session *s);
+
 /* Detach and free. NULL is fine. */
 void bpf_session_free(struct bpf_session *s);
 

@@ -113,6 +113,7 @@ static int check_groups(struct report *r, const struct options *options, u32 gro
 			report_row(r, states[i].up ? HEALTH_OK : HEALTH_MISSING, names[i],
 				   group_remedy(r, states[i].reason), "%s", states[i].reason);
 	}
+	doctor_serving(r, session);
 	bpf_session_free(session);
 	return 0;
 }

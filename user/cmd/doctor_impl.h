@@ -4,6 +4,7 @@
 #define SKYOBSERVE_CMD_DOCTOR_IMPL_H
 
 #include "user/bpf/features.h"
+#include "user/bpf/session.h"
 #include "user/proc/sysinfo.h"
 #include "user/render/paper.h"
 
@@ -38,5 +39,8 @@ void report_row(struct report *r, enum health health, const char *what, const ch
 void doctor_privilege(struct report *r);
 void doctor_kernel(struct report *r);
 void doctor_machine(struct report *r);
+
+/* Rows about what `serve` keeps once it serves, found out by giving it up for a moment. */
+void doctor_serving(struct report *r, const struct bpf_session *session);
 
 #endif /* SKYOBSERVE_CMD_DOCTOR_IMPL_H */

@@ -3,6 +3,7 @@
 #include "user/cmd/observer_impl.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,4 +357,20 @@ u64 observer_age_ns(const struct observer *o)
 const struct group_state *observer_groups(const struct observer *o)
 {
 	return bpf_session_groups(o->session);
+}
+
+/* With hidepid=2 a process that may not be seen is not there: its descriptor knows better. */
+static bool is_hidden(const struct observed *p)
+{
+	struct pollfd end = { .fd = p->pidfd, .events = POLLIN };
+	struct proc_stat stat;
+
+	return p->pidfd >= 0 && procfs_stat(PROC_ROOT, p->id.pid, &stat) && !poll(&end, 1, 0);
+}
+
+void observer_try(const struct observer *o, struct observer_refusals *ret_refusals)
+{
+	*ret_refusals = (struct observer_refusals){ .bpf = !bpf_session_may_go_on(o->session) };
+	for (size_t i = 0; i < o->nr_processes; i++)
+		ret_refusals->proc |= is_hidden(&o->processes[i]);
 }

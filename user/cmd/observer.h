@@ -81,6 +81,15 @@ const struct group_state *observer_groups(const struct observer *o);
 int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
 		      struct process_totals **ret_totals, struct err *err);
 
+/* What a snapshot could not do with the capabilities that are effective now. */
+struct observer_refusals {
+	bool bpf;  /* bpf(2), with what is open already */
+	bool proc; /* the books of a process that lives, in /proc (mounted with hidepid) */
+};
+
+/* Find out by trying; changes nothing. */
+void observer_try(const struct observer *o, struct observer_refusals *ret_refusals);
+
 /* Snapshot and publish into an empty set (family_set_done). */
 int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err);
 

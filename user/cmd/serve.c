@@ -19,6 +19,7 @@
 #include "user/cmd/live.h"
 #include "user/cmd/observer.h"
 #include "user/cmd/program.h"
+#include "user/cmd/serve_privilege.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
 #include "user/http/server.h"
@@ -288,7 +289,10 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 		return status;
 	if (open_loop(s, err))
 		return EXIT_MISSING;
-	return o->program ? start_program(s, err) : EXIT_GOOD;
+	status = o->program ? start_program(s, err) : EXIT_GOOD;
+	if (status)
+		return status;
+	return serve_drop_privileges(o, s->observer, err) ? EXIT_MISSING : EXIT_GOOD;
 }
 
 static int serve(const struct options *options, bool live)

@@ -3,76 +3,33 @@
 #include "user/runtime/confine.h"
 
 #include <errno.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifdef __x86_64__
-#define OUR_ARCH AUDIT_ARCH_X86_64
-#else
-#define OUR_ARCH AUDIT_ARCH_AARCH64
-#endif
+#include "user/base/seccomp.h"
 
 /* The largest file that is read (512 MiB), its DWARF unpacked, and what is derived from both. */
 #define MAX_MEMORY_BYTES (2ull << 30)
 #define MAX_CPU_SECONDS	 60
 
-#ifdef __SANITIZE_ADDRESS__
-#define IS_SANITIZED 1 /* it reserves terabytes and needs more system calls when it reports */
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define IS_SANITIZED 1
-#endif
-#endif
-#ifndef IS_SANITIZED
-#define IS_SANITIZED 0
-#endif
+#define ALLOW(call)          \
+	{                    \
+		.nr = (call) \
+	}
 
-#define ALLOW(call)                                        \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (call), 0, 1), \
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
-
-static int limit_calls(void)
-{
-	/* newfstatat is how the C library does fstat; the rest is reading, memory and the end. */
-	struct sock_filter filter[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCH, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		ALLOW(__NR_read),
-		ALLOW(__NR_pread64),
-		ALLOW(__NR_write),
-		ALLOW(__NR_close),
-		ALLOW(__NR_fstat),
-		ALLOW(__NR_newfstatat),
-		ALLOW(__NR_lseek),
-		ALLOW(__NR_mmap),
-		ALLOW(__NR_munmap),
-		ALLOW(__NR_mremap),
-		ALLOW(__NR_mprotect),
-		ALLOW(__NR_madvise),
-		ALLOW(__NR_brk),
-		ALLOW(__NR_futex),
-		ALLOW(__NR_getrandom),
-		ALLOW(__NR_clock_gettime),
-		ALLOW(__NR_rt_sigreturn),
-		ALLOW(__NR_exit),
-		ALLOW(__NR_exit_group),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-	};
-	struct sock_fprog program = { .len = sizeof(filter) / sizeof(filter[0]), .filter = filter };
-
-	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return -errno;
-	return 0;
-}
+/* newfstatat is how the C library does fstat; the rest is reading, memory and the end. */
+static const struct call_rule calls[] = {
+	ALLOW(__NR_read),	   ALLOW(__NR_pread64),	     ALLOW(__NR_write),
+	ALLOW(__NR_close),	   ALLOW(__NR_fstat),	     ALLOW(__NR_newfstatat),
+	ALLOW(__NR_lseek),	   ALLOW(__NR_mmap),	     ALLOW(__NR_munmap),
+	ALLOW(__NR_mremap),	   ALLOW(__NR_mprotect),     ALLOW(__NR_madvise),
+	ALLOW(__NR_brk),	   ALLOW(__NR_futex),	     ALLOW(__NR_getrandom),
+	ALLOW(__NR_clock_gettime), ALLOW(__NR_rt_sigreturn), ALLOW(__NR_exit),
+	ALLOW(__NR_exit_group),
+};
 
 static int drop_capabilities(void)
 {
@@ -97,9 +54,9 @@ int confine_self(int max_fd)
 	    setrlimit(RLIMIT_FSIZE, &none))
 		return -errno;
 	r = drop_capabilities();
-	if (r || IS_SANITIZED)
+	if (r || !seccomp_is_in_use()) /* a sanitizer reserves terabytes */
 		return r;
 	if (setrlimit(RLIMIT_AS, &memory))
 		return -errno;
-	return limit_calls();
+	return seccomp_allow_only(calls, sizeof(calls) / sizeof(calls[0]), EPERM);
 }
