@@ -67,7 +67,7 @@ int sched_process_fork(void *ctx)
 	}
 	stale = thread_find(tid);
 	if (stale) /* the number is used again, and the end of its last owner was not reported */
-		thread_end(stale, account_cells(stale), now);
+		thread_end(stale, now);
 	thread_add(tid, tgid, now, &none);
 	return 0;
 }
@@ -90,6 +90,8 @@ static __always_inline void process_executes(struct task_struct *task)
 	p = process_find(tgid, &slot);
 	if (p && slot != cfg.max_processes - 1)
 		bpf_probe_read_kernel(p->comm, sizeof(p->comm), &task->comm);
+	if (p)
+		p->owner.mode = OWNER_NONE; /* what is known is of another program */
 }
 
 /*
@@ -118,7 +120,7 @@ int sched_process_exec(void *ctx)
 		return 0;
 	leader = thread_find(tid);
 	if (leader)
-		thread_end(leader, account_cells(leader), bpf_ktime_get_ns());
+		thread_end(leader, bpf_ktime_get_ns());
 	bpf_map_delete_elem(&thread_slots, &old_tid);
 	t->tid = tid;
 	bpf_map_update_elem(&thread_slots, &tid, &copy, BPF_ANY);

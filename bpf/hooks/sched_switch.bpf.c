@@ -4,6 +4,7 @@
 
 #include "threads.bpf.h"
 
+#include "interactions.bpf.h"
 #include "sched.bpf.h"
 #include "waits.bpf.h"
 
@@ -38,12 +39,14 @@ static __always_inline void switch_out(struct thread_cell *t, struct task_struct
 				&counts);
 	if (!t)
 		return;
+	interactions_switch_out(t, now);
 	a = account_cells(t);
+	flow_spend(t, &counts);
 	if (!preempted && state)
 		reason = block_reason(t, task, KREAD_BIT(task, in_iowait), state);
 	sched_switch_out(t, a, process_hists(t), &counts, now, reason);
 	if (!preempted && state & COMPAT_TASK_DEAD)
-		thread_end(t, a, now);
+		thread_end(t, now);
 }
 
 HOOK(sched_switch)
@@ -75,6 +78,8 @@ int sched_switch(void *ctx)
 			state = (u32)ARG(ctx, 3);
 		switch_out(out, prev, now, preempted, state);
 	}
+	if (in && group_on(GROUP_INTERACTIONS))
+		flow_rest(in, now);
 	if (in)
 		sched_switch_in(in, account_cells(in), process_hists(in), now);
 	return 0;
