@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The life of flows (connections of targets), of kinds, and of interactions. */
+/*
+ * The life of flows (connections of targets), of kinds, and of interactions.
+ *
+ * The functions named current_* are about the thread that runs now. They are global functions, with
+ * numbers for arguments: the verifier looks at each once, whoever calls it. Inlined everywhere the
+ * hooks would be too large for it.
+ */
 #ifndef SKYOBSERVE_FLOWS_BPF_H
 #define SKYOBSERVE_FLOWS_BPF_H
 
-#include "ledger.bpf.h"
+#include "http.bpf.h"
 #include "sched.bpf.h"
+#include "threads.bpf.h"
 #include "waits.bpf.h"
 
 #define OTHER_KIND "other"
@@ -28,6 +35,20 @@ static __always_inline struct flow *flow_of(const struct thread_cell *t)
 	struct flow *f = flow_at(t->flow);
 
 	return f && f->begin_ns == t->flow_begin_ns && flow_is_open(f) ? f : NULL;
+}
+
+static __always_inline struct thread_cell *thread_of_current(void)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	return thread_known(pid_tgid, pid_tgid >> 32);
+}
+
+static __always_inline struct process_cell *process_of(const struct thread_cell *t)
+{
+	u32 slot = t->process;
+
+	return bpf_map_lookup_elem(&processes, &slot);
 }
 
 static __always_inline struct account_cells *cells_of(u32 account)
@@ -93,24 +114,29 @@ static __always_inline void flow_release(struct flow *f, u32 slot)
 }
 
 /*
- * From now on @t works for flow @slot1 (0: for none). The CPU time since the last event is charged
- * to the account before, or with @incoming to the one after; its wait for the CPU before that, to
- * the one before.
+ * From now on the current thread works for flow @slot1 (0: for none). The CPU time since the last
+ * event is charged to the account before, or with @incoming to the one after; its wait for the CPU
+ * before that, to the one before.
  */
-static __always_inline void flow_switch(struct thread_cell *t, const struct process_cell *p,
-					u32 slot1, bool incoming, u64 now)
+__noinline int current_works_for(u32 slot1, u32 incoming, u64 now)
 {
-	struct flow *after = flow_at(slot1), *before = flow_of(t);
-	struct account_cells *was = account_cells(t), *will;
-	u32 account = p->account;
+	struct thread_cell *t = thread_of_current();
+	struct flow *after = flow_at(slot1), *before;
+	struct account_cells *was, *will;
 	struct task_counts counts;
+	u32 account;
 	u64 on;
 
-	if (after) /* no ?: with fields, the compiler takes both addresses before it asks */
+	if (!t)
+		return 0;
+	before = flow_of(t);
+	account = t->process; /* its background */
+	if (after) /* no ?: with fields: the compiler takes both addresses before it asks */
 		account = *(const volatile u32 *)&after->account;
+	if (t->flow == slot1 && t->account == account && after == before)
+		return 0;
+	was = account_cells(t);
 	will = cells_of(account);
-	if (t->flow == slot1 && after == before && t->account == account)
-		return;
 	compat_task_counts_probed((struct task_struct *)bpf_get_current_task(), &counts);
 	on = sched_settle(t, incoming ? will : was, was, &counts, now);
 	if (incoming && after)
@@ -120,29 +146,32 @@ static __always_inline void flow_switch(struct thread_cell *t, const struct proc
 	t->account = account;
 	t->flow = after ? slot1 : 0;
 	t->flow_begin_ns = after ? after->begin_ns : 0;
+	return 0;
 }
 
-/* The thread leaves its CPU: what it spent for an interaction since it was last asked. */
-static __always_inline void flow_spend(const struct thread_cell *t, const struct task_counts *k)
+/* The current thread is charged @on of CPU time: it may be for an interaction. */
+__noinline int current_spends(u64 on)
 {
-	struct flow *f = group_on(GROUP_INTERACTIONS) ? flow_of(t) : NULL;
+	struct thread_cell *t = thread_of_current();
+	struct flow *f = t ? flow_of(t) : NULL;
 
 	if (f)
-		add(&f->cpu_ns, elapsed(k->runtime_ns, t->charged.runtime_ns));
+		add(&f->cpu_ns, on);
+	return 0;
 }
 
-/* It gets a CPU again: how long it was off the CPU for an interaction. */
-static __always_inline void flow_rest(const struct thread_cell *t, u64 now)
+/* A thread gets a CPU again that it left at @out_ns, while it worked for the flow. */
+__noinline int flow_rests(u32 slot1, u64 begin_ns, u64 out_ns, u64 now)
 {
-	struct flow *f = t->out_ns ? flow_of(t) : NULL;
+	struct flow *f = flow_at(slot1);
 
-	if (f)
-		add(&f->off_cpu_ns,
-		    elapsed(now, t->out_ns > f->begin_ns ? t->out_ns : f->begin_ns));
+	if (f && f->begin_ns == begin_ns && flow_is_open(f))
+		add(&f->off_cpu_ns, elapsed(now, out_ns > begin_ns ? out_ns : begin_ns));
+	return 0;
 }
 
 /* The account of a kind, taken from the pool at its first request; beyond the bound: `other`. */
-static __always_inline u32 kind_account(const struct flow *f, const struct process_cell *p)
+static __always_inline u32 kind_account(const struct flow *f)
 {
 	struct kind_key key = { .process = f->process };
 	u32 account, *known;
@@ -162,16 +191,22 @@ static __always_inline u32 kind_account(const struct flow *f, const struct proce
 	__builtin_memset(key.name, 0, KIND_NAME_BYTES);
 	__builtin_memcpy(key.name, OTHER_KIND, sizeof(OTHER_KIND));
 	known = bpf_map_lookup_elem(&kinds, &key);
-	return known ? *known : p->account;
+	return known ? *known : f->process;
 }
 
-static __always_inline void interaction_begin(struct thread_cell *t, struct process_cell *p,
-					      struct flow *f, u32 slot1, u64 now)
+/* The request on @slot1 is all there: the current thread has read it. */
+__noinline int current_begins(u32 slot1, u64 now)
 {
-	struct owner_key key = { .owner = t->owner, .tgid = t->tgid };
+	struct thread_cell *t = thread_of_current();
+	struct process_cell *p = t ? process_of(t) : NULL;
+	struct flow *f = flow_at(slot1);
+	struct owner_key key = {};
 	u32 slot = slot1 - 1;
 
-	f->account = kind_account(f, p);
+	if (!p || !f)
+		return 0;
+	name_end(&f->request);
+	f->account = kind_account(f);
 	f->cpu_ns = 0;
 	f->off_cpu_ns = 0;
 	f->enters = 0;
@@ -179,13 +214,15 @@ static __always_inline void interaction_begin(struct thread_cell *t, struct proc
 	f->ahead = 0;
 	f->owner = p->owner.mode == OWNER_GO ? t->owner : 0;
 	f->state = FLOW_OPEN;
+	key.owner = f->owner;
+	key.tgid = t->tgid;
 	if (f->owner && bpf_map_update_elem(&owner_flows, &key, &slot, BPF_ANY)) {
 		drop(DROP_OWNERS_FULL);
 		f->owner = 0;
 	}
 	__sync_fetch_and_add(&p->open_flows, 1);
 	charge(cells_of(f->account), CELL_BEGUN, 1);
-	flow_switch(t, p, slot1, false, now);
+	return current_works_for(slot1, 0, now);
 }
 
 static __always_inline void count_code(u32 account, u32 code)
@@ -220,31 +257,39 @@ static __always_inline void observe_interaction(struct flow *f, u64 end_ns)
 	hist_add(&h->fsyncs, f->fsyncs * HIST_ONE);
 }
 
-/* Nobody works for @f any more; it is over, in whatever way. */
-static __always_inline void interaction_leave(struct thread_cell *t, struct process_cell *p,
-					      struct flow *f, u32 slot1, u64 now)
+/*
+ * The interaction on @slot1 is over: @code is the status of the response, INTERACTION_ABORTED if
+ * there was none, or INTERACTION_SESSION.
+ */
+__noinline int current_ends(u32 slot1, u64 end_ns, u32 code, u64 now)
 {
-	struct owner_key key = { .owner = f->owner, .tgid = f->tgid };
-	u32 *slot = f->owner ? bpf_map_lookup_elem(&owner_flows, &key) : NULL;
+	struct thread_cell *t = thread_of_current();
+	struct process_cell *p = t ? process_of(t) : NULL;
+	struct flow *f = flow_at(slot1);
+	struct owner_key key = {};
+	u32 *slot;
 
+	if (!p || !f)
+		return 0;
+	key.owner = f->owner;
+	key.tgid = f->tgid;
+	slot = f->owner ? bpf_map_lookup_elem(&owner_flows, &key) : NULL;
 	if (slot && *slot == slot1 - 1)
 		bpf_map_delete_elem(&owner_flows, &key);
 	if (t->flow == slot1)
-		flow_switch(t, p, 0, false, now);
+		current_works_for(0, 0, now);
 	__sync_fetch_and_add(&p->open_flows, -1);
 	charge(cells_of(f->account), CELL_COMPLETED, 1);
-}
-
-/* @code is INTERACTION_ABORTED for one that was not answered. */
-static __always_inline void interaction_end(struct thread_cell *t, struct process_cell *p,
-					    struct flow *f, u32 slot1, u64 end_ns, u32 code,
-					    u64 now)
-{
-	interaction_leave(t, p, f, slot1, now);
+	if (code == INTERACTION_SESSION) {
+		charge(cells_of(f->account), CELL_SESSIONS_OPENED, 1);
+		f->state = FLOW_STREAM;
+		return 0;
+	}
 	count_code(f->account, code);
 	if (code != INTERACTION_ABORTED)
 		observe_interaction(f, end_ns);
 	f->state = FLOW_IDLE;
+	return 0;
 }
 
 #endif /* SKYOBSERVE_FLOWS_BPF_H */

@@ -9,7 +9,6 @@
 
 #include "flows.bpf.h"
 #include "go.bpf.h"
-#include "http.bpf.h"
 
 /* Of one read; a request that comes in more goes on where it was. */
 #define REQUEST_LOOK_BYTES 128
@@ -17,12 +16,8 @@
 
 static __always_inline struct process_cell *interactions_of(const struct thread_cell *t)
 {
-	u32 slot = t->process;
-	struct process_cell *p;
+	struct process_cell *p = group_on(GROUP_INTERACTIONS) ? process_of(t) : NULL;
 
-	if (!group_on(GROUP_INTERACTIONS))
-		return NULL;
-	p = bpf_map_lookup_elem(&processes, &slot);
 	return p && p->owner.mode != OWNER_NONE ? p : NULL;
 }
 
@@ -44,7 +39,7 @@ static __always_inline void go_switch(struct thread_cell *t, struct process_cell
 	if (slot1 != t->flow && before && t->owner && before != t->owner)
 		charge(account_cells(t), CELL_SPLIT_CPU,
 		       elapsed(now, t->settled_ns > t->since_ns ? t->settled_ns : t->since_ns));
-	flow_switch(t, p, slot1, slot1 != 0, now);
+	current_works_for(slot1, slot1 != 0, now);
 }
 
 /* A thread works for the connection that it last read from or wrote to, until it polls. */
@@ -65,7 +60,7 @@ static __always_inline void thread_switch(struct thread_cell *t, struct process_
 		if (f)
 			slot1 = flow_is_open(f) ? flow_find(inode) : 0;
 	}
-	flow_switch(t, p, slot1, false, now);
+	current_works_for(slot1, 0, now);
 }
 
 /* --- requests --- */
@@ -80,10 +75,13 @@ struct call_bytes {
 static __always_inline void call_bytes(struct pt_regs *regs, u8 buffer, u64 moved, bool last,
 				       struct call_bytes *ret)
 {
-	u64 at = CALL_ARG(regs, 2), count = 1, length = moved;
+	u64 at = CALL_ARG(regs, 2), third = CALL_ARG(regs, 3), count = 1, length = moved;
 	struct user_msghdr msg = {};
 	struct iovec part = {};
 
+	/* Read before anything else: one load must not be of two kinds of memory. */
+	barrier_var(at);
+	barrier_var(third);
 	ret->address = 0;
 	ret->n = 0;
 	if (buffer == BUFFER_MSG) {
@@ -92,7 +90,7 @@ static __always_inline void call_bytes(struct pt_regs *regs, u8 buffer, u64 move
 		at = (u64)msg.msg_iov;
 		count = msg.msg_iovlen;
 	} else if (buffer == BUFFER_IOVEC) {
-		count = CALL_ARG(regs, 3);
+		count = third;
 	}
 	if (buffer != BUFFER_PLAIN) {
 		if (last && count > 1 && count <= 1024)
@@ -119,20 +117,24 @@ static __always_inline bool copy_bytes(struct flow *f, const struct call_bytes *
 	return true;
 }
 
-static __noinline void feed_request(struct flow *f, u32 n)
+/* @n bytes of the flow's copy are of a request. */
+__noinline int feed_request(u32 slot1, u32 n)
 {
-	for (u32 i = 0; i < REQUEST_LOOK_BYTES; i++) {
+	struct flow *f = flow_at(slot1);
+
+	for (u32 i = 0; f && i < REQUEST_LOOK_BYTES; i++) {
 		if (i >= n || f->request.state >= HTTP_REQUEST)
 			break;
 		http_request_byte(&f->request, f->bytes[i]);
 	}
+	return 0;
 }
 
 /*
  * @f->bytes begin a request, or go on with it. Before the write of a response has returned, another
  * thread may have read the first byte of the next request ahead (net/http does).
  */
-static __always_inline void request_bytes(struct flow *f, u32 n, u64 now)
+static __always_inline void request_bytes(struct flow *f, u32 slot1, u32 n, u64 now)
 {
 	u8 ahead = f->state == FLOW_IDLE ? f->ahead : 0;
 
@@ -141,17 +143,17 @@ static __always_inline void request_bytes(struct flow *f, u32 n, u64 now)
 		f->begin_ns = now;
 		f->state = FLOW_REQUEST;
 	}
-	feed_request(f, n);
+	feed_request(slot1, n);
 	if (f->request.state == HTTP_NONE && ahead) {
 		http_request_begin(&f->request);
 		http_request_byte(&f->request, ahead);
 		f->begin_ns = f->ahead_ns;
-		feed_request(f, n);
+		feed_request(slot1, n);
 	}
 }
 
-static __always_inline void on_read(struct thread_cell *t, struct process_cell *p,
-				    struct pt_regs *regs, u8 buffer, u64 moved, u64 now)
+static __always_inline void on_read(struct thread_cell *t, struct pt_regs *regs, u8 buffer,
+				    u64 moved, u64 now)
 {
 	u64 inode = socket_inode(t->call_fd);
 	struct call_bytes from;
@@ -178,34 +180,36 @@ static __always_inline void on_read(struct thread_cell *t, struct process_cell *
 		}
 		if (f->state != FLOW_BODY || f->body != BODY_UNTIL_CLOSE || !http_may_begin(first))
 			return; /* the request's body */
-		interaction_end(t, p, f, slot1, f->last_write_ns, f->response.code, now);
+		current_ends(slot1, f->last_write_ns, f->response.code, now);
 	}
 	if (!copy_bytes(f, &from, REQUEST_LOOK_BYTES, &n))
 		return;
-	request_bytes(f, n, now);
+	request_bytes(f, slot1, n, now);
 	if (f->request.state == HTTP_NONE) {
 		flow_release(f, slot1 - 1);
 	} else if (f->request.state == HTTP_REQUEST) {
-		name_end(&f->request);
-		interaction_begin(t, p, f, slot1, now);
+		current_begins(slot1, now);
 	}
 }
 
 /* --- responses --- */
 
-/* Returns how many of @n bytes belong to the head; *ret_whole says whether it ended. */
-static __noinline u32 feed_response(struct flow *f, u32 n, u8 *ret_whole)
+/*
+ * @n bytes of the flow's copy are of a response. Returns how many of them are its head, with
+ * HEAD_ENDS if that ended with them.
+ */
+#define HEAD_ENDS 0x10000
+
+__noinline int feed_response(u32 slot1, u32 n)
 {
+	struct flow *f = flow_at(slot1);
 	u32 i;
 
-	*ret_whole = 0;
-	for (i = 0; i < HTTP_HEAD_BYTES; i++) {
+	for (i = 0; f && i < HTTP_HEAD_BYTES; i++) {
 		if (i >= n)
 			break;
-		if (http_response_byte(&f->response, f->bytes[i])) {
-			*ret_whole = 1;
-			return i + 1;
-		}
+		if (http_response_byte(&f->response, f->bytes[i]))
+			return (i + 1) | HEAD_ENDS;
 	}
 	return i;
 }
@@ -248,10 +252,10 @@ static __always_inline bool begins_response(const struct flow *f, u32 n)
 }
 
 /* Bytes of the head were written. Returns how many of @moved are behind it. */
-static __always_inline u64 head_bytes(struct flow *f, struct pt_regs *regs, u8 buffer, u64 moved)
+static __always_inline u64 head_bytes(struct flow *f, u32 slot1, struct pt_regs *regs, u8 buffer,
+				      u64 moved)
 {
 	struct call_bytes from;
-	u8 whole = 0;
 	u32 n = 0, used;
 
 	call_bytes(regs, buffer, moved, false, &from);
@@ -263,16 +267,16 @@ static __always_inline u64 head_bytes(struct flow *f, struct pt_regs *regs, u8 b
 		http_response_begin(&f->response);
 		f->state = FLOW_HEAD;
 	}
-	used = feed_response(f, n, &whole);
-	if (whole && http_is_interim(f->response.code)) {
+	used = feed_response(slot1, n);
+	if (used & HEAD_ENDS && http_is_interim(f->response.code)) {
 		f->state = FLOW_OPEN;
 		return 0;
 	}
-	if (whole) {
+	if (used & HEAD_ENDS) {
 		f->body = http_body(&f->response, f->request.method);
 		f->remaining = f->response.length;
 		f->state = FLOW_BODY;
-		return elapsed(moved, used);
+		return elapsed(moved, used & ~HEAD_ENDS);
 	}
 	if (n < moved) { /* too long, or in parts: its end is not seen */
 		f->body = BODY_UNTIL_CLOSE;
@@ -281,16 +285,8 @@ static __always_inline u64 head_bytes(struct flow *f, struct pt_regs *regs, u8 b
 	return 0;
 }
 
-static __always_inline void session_begin(struct thread_cell *t, struct process_cell *p,
-					  struct flow *f, u32 slot1, u64 now)
-{
-	interaction_leave(t, p, f, slot1, now);
-	charge(cells_of(f->account), CELL_SESSIONS_OPENED, 1);
-	f->state = FLOW_STREAM;
-}
-
-static __always_inline void on_write(struct thread_cell *t, struct process_cell *p,
-				     struct pt_regs *regs, u8 buffer, u64 moved, u64 now)
+static __always_inline void on_write(struct thread_cell *t, struct pt_regs *regs, u8 buffer,
+				     u64 moved, u64 now)
 {
 	u64 inode = socket_inode(t->call_fd);
 	u32 slot1 = inode ? flow_find(inode) : 0;
@@ -302,17 +298,17 @@ static __always_inline void on_write(struct thread_cell *t, struct process_cell 
 		return;
 	head = f->state != FLOW_BODY;
 	if (head)
-		written = head_bytes(f, regs, buffer, moved);
+		written = head_bytes(f, slot1, regs, buffer, moved);
 	f->last_write_ns = now;
 	if (f->state != FLOW_BODY)
 		return;
 	if (f->body == BODY_STREAM)
-		session_begin(t, p, f, slot1, now);
+		current_ends(slot1, now, INTERACTION_SESSION, now);
 	else if (body_bytes(f, regs, buffer, moved, written))
-		interaction_end(t, p, f, slot1, now, f->response.code, now);
+		current_ends(slot1, now, f->response.code, now);
 }
 
-static __always_inline void on_close(struct thread_cell *t, struct process_cell *p, u64 now)
+static __always_inline void on_close(struct thread_cell *t, u64 now)
 {
 	u64 inode = socket_inode(t->call_fd);
 	u32 slot1 = inode ? flow_find(inode) : 0;
@@ -322,9 +318,9 @@ static __always_inline void on_close(struct thread_cell *t, struct process_cell 
 	if (!f || f->tgid != t->tgid)
 		return;
 	if (f->state == FLOW_BODY && f->body == BODY_UNTIL_CLOSE)
-		interaction_end(t, p, f, slot1, f->last_write_ns, f->response.code, now);
+		current_ends(slot1, f->last_write_ns, f->response.code, now);
 	else if (flow_is_open(f))
-		interaction_end(t, p, f, slot1, now, INTERACTION_ABORTED, now);
+		current_ends(slot1, now, INTERACTION_ABORTED, now);
 	else if (f->state == FLOW_STREAM)
 		charge(cells_of(f->account), CELL_SESSIONS_CLOSED, 1);
 	flow_release(f, slot1 - 1);
@@ -344,7 +340,7 @@ static __always_inline void interactions_enter(struct thread_cell *t, u32 nr, u6
 	else
 		thread_switch(t, p, nr, now);
 	if (cfg.calls[nr].buffer == BUFFER_CLOSE)
-		on_close(t, p, now);
+		on_close(t, now);
 	f = flow_of(t);
 	if (f)
 		add(&f->enters, 1);
@@ -363,18 +359,20 @@ static __always_inline void interactions_exit(struct thread_cell *t, struct pt_r
 		return;
 	buffer = cfg.calls[nr].buffer;
 	if (cfg.calls[nr].io == CALL_IO_READ && buffer >= BUFFER_PLAIN)
-		on_read(t, p, regs, buffer, ret, now);
+		on_read(t, regs, buffer, ret, now);
 	else if (cfg.calls[nr].io == CALL_IO_WRITE && p->open_flows)
-		on_write(t, p, regs, buffer, ret, now);
+		on_write(t, regs, buffer, ret, now);
 }
 
 /* A thread that leaves its CPU in user mode may work for somebody else than at its last call. */
-static __always_inline void interactions_switch_out(struct thread_cell *t, u64 now)
+__noinline int current_leaves_user_mode(u64 now)
 {
-	struct process_cell *p = t->nr == NO_CALL ? interactions_of(t) : NULL;
+	struct thread_cell *t = thread_of_current();
+	struct process_cell *p = t ? interactions_of(t) : NULL;
 
 	if (p && p->owner.mode == OWNER_GO && (p->open_flows || t->flow))
 		go_switch(t, p, now);
+	return 0;
 }
 
 #endif /* SKYOBSERVE_INTERACTIONS_BPF_H */

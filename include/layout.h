@@ -323,6 +323,7 @@ struct code_key {
 };
 
 #define INTERACTION_ABORTED 0
+#define INTERACTION_SESSION 0xffffffff /* it goes on as one; not a key */
 
 /* Histograms of one kind, one observation per interaction. Counts are in 1024ths (HIST_ONE). */
 struct kind_hists {

@@ -39,9 +39,11 @@ static __always_inline void switch_out(struct thread_cell *t, struct task_struct
 				&counts);
 	if (!t)
 		return;
-	interactions_switch_out(t, now);
+	if (group_on(GROUP_INTERACTIONS) && t->nr == NO_CALL)
+		current_leaves_user_mode(now);
+	if (group_on(GROUP_INTERACTIONS) && t->flow)
+		current_spends(elapsed(counts.runtime_ns, t->charged.runtime_ns));
 	a = account_cells(t);
-	flow_spend(t, &counts);
 	if (!preempted && state)
 		reason = block_reason(t, task, KREAD_BIT(task, in_iowait), state);
 	sched_switch_out(t, a, process_hists(t), &counts, now, reason);
@@ -78,8 +80,8 @@ int sched_switch(void *ctx)
 			state = (u32)ARG(ctx, 3);
 		switch_out(out, prev, now, preempted, state);
 	}
-	if (in && group_on(GROUP_INTERACTIONS))
-		flow_rest(in, now);
+	if (in && group_on(GROUP_INTERACTIONS) && in->flow)
+		flow_rests(in->flow, in->flow_begin_ns, in->out_ns, now);
 	if (in)
 		sched_switch_in(in, account_cells(in), process_hists(in), now);
 	return 0;
