@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/cmd/report.h"
 #include "user/cmd/targets.h"
 #include "user/elf/file.h"
 #include "user/proc/procfs.h"
@@ -246,10 +247,7 @@ static int print(const char *path, const struct target *target)
 		print_variables(&p, &target->go);
 		print_layout(&p, &target->go);
 	}
-	if (out.failed || fwrite(out.bytes, 1, out.len, stdout) != out.len || fflush(stdout)) {
-		log_error("inspect: the report could not be written");
-		status = EXIT_FAILED;
-	}
+	status = report_print(&out, status);
 	buf_done(&out);
 	return status;
 }
