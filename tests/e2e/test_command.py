@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 
@@ -112,6 +113,29 @@ def hangup_may_be_survived(case):
     observer.stop(signal.SIGTERM, 143)
 
 
+def identity(case):
+    """The executable is what runs now: of a command, and of what it executes later."""
+    sleep = shutil.copy(shutil.which("sleep"), case.own_program("sleep"))
+    observer = case.observe("--", sleep, "1000")
+    case.equal("executable", observer.scrape().labels("exe"), {sleep})
+    observer.stop(signal.SIGTERM, 143)
+    # What comes later can be read where privileges for it are kept.
+    observer = case.observe("--follow", "--", "sh", "-c", f"sleep 0.3; exec {sleep} 1000")
+    lib.poll("the last executable", lambda: observer.scrape().labels("exe") == {sleep})
+    observer.stop(signal.SIGTERM, 143)
+
+
+def scraped_at_its_end(case):
+    """However scrapes and the end of the command fall together, the end is noticed."""
+    observer = case.observe("--", "sleep", "0.5")
+    while observer.process.poll() is None:
+        try:
+            observer.fetch(seconds=5)
+        except OSError:
+            break  # it has closed
+    observer.wait_end(0)
+
+
 class Terminal:
     """The observer as the foreground of a terminal of its own."""
 
@@ -165,6 +189,8 @@ CASES = [
     ("of_another_user", of_another_user),
     ("second_signal_kills", second_signal_kills),
     ("hangup_may_be_survived", hangup_may_be_survived),
+    ("identity", identity),
+    ("scraped_at_its_end", scraped_at_its_end),
     ("ctrl_c", ctrl_c),
 ]
 

@@ -95,9 +95,10 @@ struct process_slot {
 	u32 tgid;
 	u32 parent_tgid; /* of a followed child, else 0 */
 	u32 live_threads;
+	u32 execs; /* programs that it executed while it was observed */
 	u64 begin_ns;
 	u64 end_ns;	       /* 0 while it lives */
-	char comm[COMM_BYTES]; /* of a followed child; else empty */
+	char comm[COMM_BYTES]; /* of a followed child, or since an exec; else empty */
 };
 
 /* Fill @ret_slots with up to @n slots in use, ascending. Returns how many there are. */

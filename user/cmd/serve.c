@@ -156,17 +156,6 @@ static bool timer_is_due(int fd)
 	return read(fd, &expirations, sizeof(expirations)) == sizeof(expirations);
 }
 
-static void on_refresh(struct serve *s)
-{
-	observer_refresh(s->observer);
-	program_check(&s->program, observer_now());
-	/* Looking through /proc is dearer than through our own slots: once a second. */
-	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
-		(void)targets_rescan(s->observer, s->options);
-		s->rescanned_ns = observer_now();
-	}
-}
-
 static void on_ended(struct serve *s)
 {
 	const struct process_identity *id;
@@ -184,6 +173,19 @@ static void on_ended(struct serve *s)
 		s->stop = true;
 		s->status = EXIT_INVALID;
 	}
+}
+
+static void on_refresh(struct serve *s)
+{
+	observer_refresh(s->observer);
+	program_check(&s->program, observer_now());
+	/* Looking through /proc is dearer than through our own slots: once a second. */
+	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
+		(void)targets_rescan(s->observer, s->options);
+		s->rescanned_ns = observer_now();
+	}
+	/* A scrape that folds in who just ended takes the event of the end away. */
+	on_ended(s);
 }
 
 static void on_event(struct serve *s, u64 event)
@@ -212,6 +214,7 @@ static void run_loop(struct serve *s)
 {
 	struct epoll_event events[16];
 
+	on_ended(s); /* during set-up */
 	while (!s->stop) {
 		int n = epoll_wait(s->epoll_fd, events, 16, http_server_timeout_ms(s->http));
 
@@ -258,7 +261,10 @@ static int start_program(struct serve *s, struct err *err)
 		return r == -EINVAL ? EXIT_USAGE : r == -EPERM ? EXIT_MISSING : EXIT_FAILED;
 	if (observer_add(s->observer, s->program.pid, err))
 		return EXIT_MISSING;
-	return program_start(&s->program, argv[0], &status, err) ? status : EXIT_GOOD;
+	if (program_start(&s->program, argv[0], &status, err))
+		return status;
+	observer_refresh(s->observer); /* who it is by now, while its executable may be read */
+	return EXIT_GOOD;
 }
 
 /* A word that belongs to no option, and what was probably meant. */
