@@ -181,6 +181,7 @@ struct process_cell {
 	u64 end_ns;   /* its last thread ended; 0 while it lives */
 	u64 start_ns; /* task's start_time */
 	u32 parent_tgid;
+	u32 execs;	       /* programs that it executed */
 	char comm[COMM_BYTES]; /* of a followed child, at birth and exec */
 };
 

@@ -32,6 +32,7 @@ static __always_inline void process_add(struct task_struct *task, u32 flags, boo
 		p->end_ns = 0;
 		p->start_ns = KREAD(task, start_time);
 		p->parent_tgid = parent_tgid;
+		p->execs = 0;
 		bpf_probe_read_kernel(p->comm, sizeof(p->comm), &task->comm);
 		p->tgid = tgid;
 	}
@@ -88,8 +89,10 @@ static __always_inline void process_executes(struct task_struct *task)
 		thread_add(KREAD(task, pid), tgid, now, &counts);
 	}
 	p = process_find(tgid, &slot);
-	if (p && slot != cfg.max_processes - 1)
-		bpf_probe_read_kernel(p->comm, sizeof(p->comm), &task->comm);
+	if (!p || slot == cfg.max_processes - 1)
+		return;
+	bpf_probe_read_kernel(p->comm, sizeof(p->comm), &task->comm);
+	p->execs++; /* one thread is left: nobody else counts */
 }
 
 /*

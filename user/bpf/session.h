@@ -39,8 +39,9 @@ struct bpf_session;
  * untyped variant of every hook (for tests; it is chosen by itself where typed ones are refused).
  * @observe_all takes in whatever is executed by a process that is not a child of an observed one.
  *
- * A group that the kernel refuses is down with its reason (bpf_session_groups); only the process
- * group is indispensable. Returns 0, or a negative errno with @err saying what is missing:
+ * A group that the kernel refuses is down with its reason (bpf_session_groups), and nothing of it
+ * is attached; the others are loaded knowing that it is not there. Only the process group is
+ * indispensable. Returns 0, or a negative errno with @err saying what is missing:
  * -EPERM without privilege, -EOPNOTSUPP for a kernel without BTF.
  */
 struct bpf_session_config {
@@ -48,6 +49,7 @@ struct bpf_session_config {
 	u32 groups;
 	bool force_raw_tp;
 	bool observe_all;
+	const char *refused_hook; /* for tests: as if the kernel refused to attach it; or NULL */
 };
 
 int bpf_session_open(const struct bpf_session_config *config, struct bpf_session **ret_session,
@@ -95,9 +97,10 @@ struct process_slot {
 	u32 tgid;
 	u32 parent_tgid; /* of a followed child, else 0 */
 	u32 live_threads;
+	u32 execs; /* programs that it executed while it was observed */
 	u64 begin_ns;
 	u64 end_ns;	       /* 0 while it lives */
-	char comm[COMM_BYTES]; /* of a followed child; else empty */
+	char comm[COMM_BYTES]; /* of a followed child, or since an exec; else empty */
 };
 
 /* Fill @ret_slots with up to @n slots in use, ascending. Returns how many there are. */

@@ -137,6 +137,7 @@ size_t bpf_session_scan(const struct bpf_session *s, struct process_slot *ret_sl
 					      .tgid = p->tgid,
 					      .parent_tgid = p->parent_tgid,
 					      .live_threads = p->live_threads,
+					      .execs = p->execs,
 					      .begin_ns = p->begin_ns,
 					      .end_ns = p->end_ns };
 		memcpy(out->comm, p->comm, sizeof(out->comm));

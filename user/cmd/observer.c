@@ -206,6 +206,7 @@ static void add_child(struct observer *o, const struct process_slot *slot)
 	*p = (struct observed){ .pidfd = -1, .alive = !slot->end_ns };
 	p->where.slot = slot->slot;
 	p->where.begin_ns = slot->begin_ns;
+	p->execs = slot->execs;
 	if (slot->end_ns || identify(o, (pid_t)slot->tgid, &p->id, &err))
 		p->id = (struct process_identity){ .pid = (pid_t)slot->tgid };
 	/* The name that the kernel saw it execute last: /proc may know another process by now. */
@@ -309,6 +310,25 @@ static bool is_overdue(const struct observed *p)
 	return p->missed > 1 || (!p->alive && p->end_ns && observer_now() - p->end_ns > GIVE_UP_NS);
 }
 
+/*
+ * It executes another program: an identity that was read before is no longer true. Where it cannot
+ * be read (any more) it is not known.
+ */
+static void note_exec(struct observed *p, const struct process_slot *slot)
+{
+	struct proc_status status;
+
+	if (p->execs == slot->execs)
+		return;
+	p->execs = slot->execs;
+	p->id.exe[0] = '\0';
+	if (slot->end_ns)
+		return;
+	procfs_exe(PROC_ROOT, p->id.pid, p->id.exe, sizeof(p->id.exe));
+	if (!procfs_status(PROC_ROOT, p->id.pid, &status))
+		p->id.uid = status.uid;
+}
+
 void observer_scan(struct observer *o)
 {
 	size_t n = bpf_session_scan(o->session, o->slots, o->config.bounds.max_processes);
@@ -321,7 +341,10 @@ void observer_scan(struct observer *o)
 			add_child(o, slot);
 			p = by_slot(o, slot->slot);
 		}
-		if (!p || !slot->end_ns)
+		if (!p)
+			continue;
+		note_exec(p, slot);
+		if (!slot->end_ns)
 			continue;
 		p->slot_ended = true;
 		if (!p->end_ns)

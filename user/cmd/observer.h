@@ -50,8 +50,9 @@ const struct process_identity *observer_identity(const struct observer *o, size_
 size_t observer_alive(const struct observer *o);
 
 /*
- * Take note of children that were born and of processes that ended, and fold these in. Every
- * snapshot does it too; a process that is born and ends between two calls is not lost.
+ * Take note of children that were born, of programs that were executed (identities are read again),
+ * and of processes that ended, and fold these in. Every snapshot does it too; a process that is
+ * born and ends between two calls is not lost.
  */
 void observer_refresh(struct observer *o);
 

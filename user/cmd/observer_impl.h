@@ -18,6 +18,7 @@ struct observed {
 	bool alive;	 /* as far as user space knows */
 	bool slot_ended; /* the programs saw its last thread go, or we gave up waiting for it */
 	u64 end_ns;
+	u32 execs;  /* as of the last look at who it is */
 	u32 missed; /* snapshots in a row in which the kernel had no thread of it */
 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/cmd/report.h"
 #include "user/cmd/selftest_loads.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
@@ -121,10 +122,7 @@ int cmd_selftest(const struct options *options)
 	}
 	status = result.verdicts[SELFTEST_FAILED] ? EXIT_FAILED : EXIT_GOOD;
 	selftest_render(&result, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), &out);
-	if (out.failed || fwrite(out.bytes, 1, out.len, stdout) != out.len || fflush(stdout)) {
-		log_error("selftest: the table could not be written");
-		status = EXIT_FAILED;
-	}
+	status = report_print(&out, status);
 	buf_done(&out);
 	return status;
 }

@@ -119,7 +119,6 @@ static int open_loop(struct serve *s, struct err *err)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
 
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -138,6 +137,12 @@ static void on_signal(struct serve *s)
 	struct signalfd_siginfo info;
 
 	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		/* A program that was started is told, and its end is ours. */
+		if (s->program.pid && program_signal(&s->program, (int)info.ssi_signo,
+						     info.ssi_code == SI_KERNEL, observer_now()))
+			continue;
+		if (s->program.pid)
+			s->status = 128 + SIGKILL;
 		if (info.ssi_signo == SIGHUP)
 			continue; /* nothing to read again; must not end a long observation */
 		s->stop = true;
@@ -149,16 +154,6 @@ static bool timer_is_due(int fd)
 	u64 expirations;
 
 	return read(fd, &expirations, sizeof(expirations)) == sizeof(expirations);
-}
-
-static void on_refresh(struct serve *s)
-{
-	observer_refresh(s->observer);
-	/* Looking through /proc is dearer than through our own slots: once a second. */
-	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
-		(void)targets_rescan(s->observer, s->options);
-		s->rescanned_ns = observer_now();
-	}
 }
 
 static void on_ended(struct serve *s)
@@ -178,6 +173,19 @@ static void on_ended(struct serve *s)
 		s->stop = true;
 		s->status = EXIT_INVALID;
 	}
+}
+
+static void on_refresh(struct serve *s)
+{
+	observer_refresh(s->observer);
+	program_check(&s->program, observer_now());
+	/* Looking through /proc is dearer than through our own slots: once a second. */
+	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
+		(void)targets_rescan(s->observer, s->options);
+		s->rescanned_ns = observer_now();
+	}
+	/* A scrape that folds in who just ended takes the event of the end away. */
+	on_ended(s);
 }
 
 static void on_event(struct serve *s, u64 event)
@@ -206,6 +214,7 @@ static void run_loop(struct serve *s)
 {
 	struct epoll_event events[16];
 
+	on_ended(s); /* during set-up */
 	while (!s->stop) {
 		int n = epoll_wait(s->epoll_fd, events, 16, http_server_timeout_ms(s->http));
 
@@ -242,18 +251,37 @@ static void say_groups(const struct serve *s)
 }
 
 /* Observed before it executes, so from its first instruction. */
-static enum exit_status start_program(struct serve *s, struct err *err)
+static int start_program(struct serve *s, struct err *err)
 {
 	char **argv = s->options->program;
+	int status = EXIT_GOOD;
+	int r = program_prepare(argv, s->options->user, &s->program, err);
 
-	if (program_prepare(argv, s->options->user, &s->program, err))
-		return EXIT_FAILED;
+	if (r)
+		return r == -EINVAL ? EXIT_USAGE : r == -EPERM ? EXIT_MISSING : EXIT_FAILED;
 	if (observer_add(s->observer, s->program.pid, err))
 		return EXIT_MISSING;
-	return program_start(&s->program, argv[0], err) ? EXIT_FAILED : EXIT_GOOD;
+	if (program_start(&s->program, argv[0], &status, err))
+		return status;
+	observer_refresh(s->observer); /* who it is by now, while its executable may be read */
+	return EXIT_GOOD;
 }
 
-static enum exit_status set_up(struct serve *s, struct err *err)
+/* A word that belongs to no option, and what was probably meant. */
+static void say_stray_word(const char *word, struct err *err)
+{
+	if (strspn(word, "0123456789") == strlen(word))
+		(void)err_set(err, -EINVAL, "`%s` belongs to no option; a process is --pid %s",
+			      word, word);
+	else
+		(void)err_set(err, -EINVAL,
+			      "`%s` belongs to no option; a program to start goes behind --, a "
+			      "command of skyobserve before all options",
+			      word);
+}
+
+/* Returns an exit status. */
+static int set_up(struct serve *s, struct err *err)
 {
 	const struct options *o = s->options;
 	struct observer_config config = {
@@ -264,14 +292,12 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 		.all = o->all,
 		.name = o->name,
 	};
-	enum exit_status status;
+	int status;
 
 	config.bounds.max_processes = o->max_processes;
 	config.bounds.max_threads = o->max_threads;
 	if (o->rest.n) {
-		(void)err_set(err, -EINVAL,
-			      "`%s` is one word too many; a command to start goes behind --",
-			      o->rest.word[0]);
+		say_stray_word(o->rest.word[0], err);
 		return EXIT_USAGE;
 	}
 	if (options_groups(o->groups, &config.groups, err))
@@ -280,8 +306,9 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 	if (status)
 		return status;
 	/* The address is taken first: it fails more often, and costs nothing to give back. */
-	if (open_http(s, err))
-		return EXIT_FAILED;
+	status = open_http(s, err);
+	if (status)
+		return status == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (observer_open(&config, &s->observer, err))
 		return EXIT_MISSING;
 	status = targets_add(s->observer, o, err);
@@ -304,7 +331,7 @@ static int serve(const struct options *options, bool live)
 			   .refresh_fd = -1 };
 	struct err err = { { 0 } };
 
-	s.status = (int)set_up(&s, &err);
+	s.status = set_up(&s, &err);
 	if (s.status) {
 		log_error("%s", err.text);
 	} else {

@@ -146,6 +146,13 @@ static void publish_steal(struct publication *pub)
 			  c[CELL_ON_STAMPS] > cpu + blur ? c[CELL_ON_STAMPS] - cpu - blur : 0);
 }
 
+/* What block_reason of bpf/waits.bpf.h can tell apart when it does not know the thread's call. */
+static bool reason_is_known(const struct publication *pub, u32 reason)
+{
+	return pub->snap->groups[GROUP_SYSCALLS].up || reason == REASON_RUN_QUEUE ||
+	       reason == REASON_PREEMPTED || reason == REASON_BLOCK_IO || reason == REASON_OTHER;
+}
+
 static void publish_sched(struct publication *pub)
 {
 	const struct merged *m = pub->m;
@@ -157,6 +164,8 @@ static void publish_sched(struct publication *pub)
 	for (u32 i = 0; i < NR_REASONS; i++) {
 		struct sample *s;
 
+		if (!reason_is_known(pub, i))
+			continue;
 		label(pub, add_process(pub, FAM_OFF_CPU, VALUE_NS, m->cells[CELL_OFF_CPU + i]),
 		      "reason", reason_names[i]);
 		if (!m->has_details)
@@ -225,15 +234,19 @@ static void publish_syscalls(struct publication *pub)
 	(void)add_process(pub, FAM_WRITTEN_BYTES, VALUE_COUNT, m->cells[CELL_WRITTEN_BYTES]);
 }
 
+static bool durable_is_known(const struct publication *pub, u32 durable)
+{
+	return pub->snap->groups[durable < NR_DURABLE_SYSCALLS ? GROUP_FSYNC : GROUP_IO_URING].up;
+}
+
 static void publish_durable(struct publication *pub)
 {
 	const struct merged *m = pub->m;
 
 	for (u32 i = 0; i < NR_DURABLES; i++) {
-		enum probe_group group = i < NR_DURABLE_SYSCALLS ? GROUP_FSYNC : GROUP_IO_URING;
 		struct sample *s;
 
-		if (!pub->snap->groups[group].up)
+		if (!durable_is_known(pub, i))
 			continue;
 		s = add_process(pub, FAM_FSYNCS, VALUE_COUNT, m->cells[CELL_FSYNCS + i]);
 		label(pub, s, "call", durable_names[i].call);
@@ -249,7 +262,8 @@ static void publish_durable(struct publication *pub)
 		const struct error_count *e = &m->errors[i];
 		struct sample *s;
 
-		if (e->kind != ERROR_DURABLE || e->id >= NR_DURABLES)
+		if (e->kind != ERROR_DURABLE || e->id >= NR_DURABLES ||
+		    !durable_is_known(pub, e->id))
 			continue;
 		s = add_process(pub, FAM_FSYNC_ERRORS, VALUE_COUNT, e->n);
 		label(pub, s, "call", durable_names[e->id].call);
