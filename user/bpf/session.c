@@ -205,6 +205,9 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 	s->wanted = config->groups | 1u << GROUP_PROCESS;
 	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, s->wanted, &cfg);
 	cfg.observe_all = config->observe_all;
+	cfg.nr_wanted_comms = config->nr_comms;
+	cfg.nr_wanted_files = config->nr_files;
+	cfg.wanted_flags = PROCESS_WANTED | (config->follow ? PROCESS_FOLLOW : 0);
 	group_set(s, ~0u, false, "not asked for");
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct err err = { { 0 } };
@@ -260,6 +263,18 @@ static int set_up_other(struct bpf_session *s, struct err *err)
 	return 0;
 }
 
+static int set_up_wanted(struct bpf_session *s, const struct bpf_session_config *config,
+			 struct err *err)
+{
+	struct wanted *w = session_element(s, MAP_wanted, 0);
+
+	if (!w || config->nr_comms > MAX_WANTED || config->nr_files > MAX_WANTED)
+		return err_set(err, -EINVAL, "more than %d names or files are wanted", MAX_WANTED);
+	for (u32 i = 0; i < config->nr_comms; i++)
+		strncpy((char *)w->comm[i], config->comms[i], COMM_BYTES - 1);
+	return 0;
+}
+
 int bpf_session_open(const struct bpf_session_config *config, struct bpf_session **ret_session,
 		     struct err *err)
 {
@@ -291,6 +306,8 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 	r = s->groups[GROUP_PROCESS].up ? session_maps_ready(s, err) : 0;
 	if (!r && s->groups[GROUP_PROCESS].up)
 		r = set_up_other(s, err);
+	if (!r && s->groups[GROUP_PROCESS].up)
+		r = set_up_wanted(s, config, err);
 	if (r)
 		goto out;
 	attach_hooks(s);

@@ -15,6 +15,7 @@ struct observed {
 	struct process_totals last;
 	int pidfd;	 /* of a live target, else -1 */
 	bool target;	 /* was asked for; else a followed child */
+	bool unsaid;	 /* a target that the programs took in, for observer_next_come */
 	bool alive;	 /* as far as user space knows */
 	bool slot_ended; /* the programs saw its last thread go, or we gave up waiting for it */
 	u64 end_ns;
@@ -32,7 +33,10 @@ struct observer {
 	struct process_identity last_ended;
 	int epoll_fd;
 	u64 boot_wall_ns;
-	u64 begin_ns; /* the first process was taken in */
+	u64 begin_ns;	/* the first process was taken in */
+	u64 open_ticks; /* since boot, as in /proc/PID/stat */
+	u64 folded_ns;	/* the last time that processes that ended were folded in */
+	bool last_call; /* observer_name_all */
 	u32 tick_hz;
 };
 
