@@ -15,8 +15,6 @@
 #include "user/base/utf8.h"
 #include "user/proc/procfs.h"
 
-/* After a target's end was seen, its last context switch takes no longer than this. */
-#define GIVE_UP_NS (1 * NS_PER_SEC)
 /* A child that has executed nothing for so long goes by the name that it inherited. */
 #define NAME_WAIT_NS (1 * NS_PER_SEC)
 

@@ -8,6 +8,10 @@
 
 #define PROC_ROOT "/proc"
 
+/* After the end of a process or thread was seen, its last context switch takes no longer than this.
+ */
+#define GIVE_UP_NS (1 * NS_PER_SEC)
+
 struct observed {
 	struct process_identity id;
 	struct observed_process where;
@@ -19,7 +23,8 @@ struct observed {
 	bool alive;	 /* as far as user space knows */
 	bool slot_ended; /* the programs saw its last thread go, or we gave up waiting for it */
 	u64 end_ns;
-	u32 missed; /* snapshots in a row in which the kernel had no thread of it */
+	u64 unlisted_ns; /* since then every snapshot had threads that are not listed; 0: none */
+	u32 missed;	 /* snapshots in a row in which the kernel had no thread of it */
 };
 
 struct observer {

@@ -29,6 +29,19 @@ static void fill_process(const struct observed *p, struct process_snap *ret_snap
 	};
 }
 
+/*
+ * Between its release and its last switch a thread is in no book: so the books cannot be compared.
+ * That is over in a moment; what lasts is a last switch that was not reported, a fault to be shown.
+ */
+static bool is_unlisted_for_now(struct observed *p, const struct process_snap *snap, u64 now)
+{
+	if (!snap->unlisted)
+		p->unlisted_ns = 0;
+	else if (!p->unlisted_ns)
+		p->unlisted_ns = now;
+	return snap->unlisted && now - p->unlisted_ns < GIVE_UP_NS;
+}
+
 /* What /proc says at the same time, and totals that never go down. */
 static void finish_process(struct observed *p, struct process_snap *snap,
 			   struct process_totals *totals)
@@ -39,6 +52,7 @@ static void finish_process(struct observed *p, struct process_snap *snap,
 			memcpy(p->id.comm, snap->id.comm, sizeof(p->id.comm));
 		p->missed = snap->nr_threads ? 0 : p->missed + 1;
 	}
+	snap->torn |= is_unlisted_for_now(p, snap, observer_now());
 	totals_of(snap, totals);
 	totals_floor(&p->last, totals);
 	p->last = *totals;
