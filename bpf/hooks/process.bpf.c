@@ -55,39 +55,16 @@ static __always_inline void process_executes(struct task_struct *task)
 	p->flags |= PROCESS_EXECUTED;
 }
 
-/*
- * A thread that is not the leader takes over the leader's number when it executes a program
- * (de_thread in fs/exec.c); the leader is dead by then.
- */
 HOOK(sched_process_exec)
 int sched_process_exec(void *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ARG(ctx, 0);
 	u32 old_tid = ARG(ctx, 1);
 	u32 tid = KREAD(task, pid);
-	struct thread_cell *t, *leader;
-	struct process_cell *p;
-	u32 *slot, copy, process_slot = 0;
 
 	process_executes(task);
-	if (old_tid == tid || !is_observed(KREAD(task, tgid)))
-		return 0;
-	slot = bpf_map_lookup_elem(&thread_slots, &old_tid);
-	if (!slot)
-		return 0;
-	copy = *slot;
-	t = bpf_map_lookup_elem(&threads, &copy);
-	if (!t)
-		return 0;
-	leader = thread_find(tid);
-	if (leader)
-		thread_end(leader, account_cells(leader), bpf_ktime_get_ns());
-	bpf_map_delete_elem(&thread_slots, &old_tid);
-	t->tid = tid;
-	bpf_map_update_elem(&thread_slots, &tid, &copy, BPF_ANY);
-	p = process_find(tid, &process_slot);
-	if (p)
-		p->flags &= ~PROCESS_LEADER_ENDED;
+	if (old_tid != tid && is_observed(KREAD(task, tgid)))
+		thread_take_over(old_tid, tid, bpf_ktime_get_ns());
 	return 0;
 }
 
