@@ -150,7 +150,7 @@ void table_render_chain(u64 breaks, u64 switches, bool colour, struct buf *buf)
 	char line[128], share[HUMAN_WIDTH];
 
 	human_amount(100 * (double)breaks / (double)(switches ? switches : 1), share);
-	snprintf(line, sizeof(line), "chain: %llu of %llu", (unsigned long long)breaks,
+	snprintf(line, sizeof(line), "%llu of %llu", (unsigned long long)breaks,
 		 (unsigned long long)switches);
 	paper_begin(&p, 0, PAPER_STRONG, "note:");
 	paper_text(&p, PAPER_PLAIN, line);
