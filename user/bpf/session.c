@@ -204,6 +204,9 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 
 	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, s->wanted, &cfg);
 	cfg.observe_all = config->observe_all;
+	cfg.nr_wanted_comms = config->nr_comms;
+	cfg.nr_wanted_files = config->nr_files;
+	cfg.wanted_flags = PROCESS_WANTED | (config->follow ? PROCESS_FOLLOW : 0);
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct err err = { { 0 } };
 		const char *how;
@@ -263,6 +266,18 @@ static int set_up_other(struct bpf_session *s, struct err *err)
 	return 0;
 }
 
+static int set_up_wanted(struct bpf_session *s, const struct bpf_session_config *config,
+			 struct err *err)
+{
+	struct wanted *w = session_element(s, MAP_wanted, 0);
+
+	if (!w || config->nr_comms > MAX_WANTED || config->nr_files > MAX_WANTED)
+		return err_set(err, -EINVAL, "more than %d names or files are wanted", MAX_WANTED);
+	for (u32 i = 0; i < config->nr_comms; i++)
+		strncpy((char *)w->comm[i], config->comms[i], COMM_BYTES - 1);
+	return 0;
+}
+
 /* Detach and unload everything. */
 static void unload(struct bpf_session *s)
 {
@@ -289,6 +304,8 @@ static int load_and_attach(struct bpf_session *s, const struct bpf_session_confi
 	r = session_maps_ready(s, err);
 	if (!r)
 		r = set_up_other(s, err);
+	if (!r)
+		r = set_up_wanted(s, config, err);
 	if (!r)
 		attach_hooks(s, config->refused_hook);
 	return r;

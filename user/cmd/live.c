@@ -85,6 +85,7 @@ void live_summary(struct observer *o)
 	u64 age = observer_age_ns(o);
 	struct table_input in = { .now = &now, .interval_ns = age ? age : 1, .totals = true };
 
+	observer_name_all(o);
 	if (observer_publish(o, &now, &err))
 		log_warn("no summary: %s", err.text);
 	else if (!table_render(&in, &out))

@@ -48,18 +48,21 @@ enum {
 };
 
 /*
- * How often the slots of ended children are given back. There are 64 with details: that many
- * processes may end in this time before one is counted without them.
+ * How often the slots of ended children are given back, and the files of --exe are looked up. There
+ * are 64 slots with details: that many processes may end in this time before one is counted without
+ * them.
  */
-#define REFRESH_NS (100 * NS_PER_MS)
+#define REFRESH_NS (25 * NS_PER_MS)
 
 static int collect(void *ctx, enum http_body kind, struct buf *body)
 {
 	struct serve *s = ctx;
 	struct family_set set = { 0 };
 	struct err err = { { 0 } };
-	int r = observer_publish(s->observer, &set, &err);
+	int r;
 
+	targets_want_files(s->observer, s->options);
+	r = observer_publish(s->observer, &set, &err);
 	if (r)
 		log_warn_once("a scrape failed: %s", err.text);
 	else if (kind == HTTP_BODY_SNAPSHOT)
@@ -111,7 +114,8 @@ static int open_timer(struct serve *s, u64 first_ns, u64 period_ns, u64 what, in
 static int open_loop(struct serve *s, struct err *err)
 {
 	const struct options *o = s->options;
-	u64 refresh = o->follow || o->all ? REFRESH_NS : NS_PER_SEC;
+	bool come = o->follow || o->all || o->comms.n || o->exes.n;
+	u64 refresh = come ? REFRESH_NS : NS_PER_SEC;
 	sigset_t signals;
 
 	sigemptyset(&signals);
@@ -156,6 +160,16 @@ static bool timer_is_due(int fd)
 	return read(fd, &expirations, sizeof(expirations)) == sizeof(expirations);
 }
 
+static void end_with_targets(struct serve *s)
+{
+	/* One that came and went between two looks has no descriptor to tell of its end. */
+	if (!s->options->exit_with_target || !observer_age_ns(s->observer) ||
+	    observer_alive(s->observer))
+		return;
+	s->stop = true;
+	s->status = EXIT_INVALID;
+}
+
 static void on_ended(struct serve *s)
 {
 	const struct process_identity *id;
@@ -169,15 +183,14 @@ static void on_ended(struct serve *s)
 		s->status = status >= 0 ? status : 0;
 		return;
 	}
-	if (s->options->exit_with_target && !observer_alive(s->observer)) {
-		s->stop = true;
-		s->status = EXIT_INVALID;
-	}
+	end_with_targets(s);
 }
 
 static void on_refresh(struct serve *s)
 {
-	observer_refresh(s->observer);
+	targets_want_files(s->observer, s->options);
+	observer_tidy(s->observer);
+	targets_say_come(s->observer);
 	program_check(&s->program, observer_now());
 	/* Looking through /proc is dearer than through our own slots: once a second. */
 	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
@@ -290,6 +303,9 @@ static int set_up(struct serve *s, struct err *err)
 		.label_pid = o->label_pid,
 		.follow = o->follow,
 		.all = o->all,
+		.comms = o->comms.word,
+		.nr_comms = o->comms.n,
+		.nr_files = o->exes.n,
 		.name = o->name,
 	};
 	int status;
