@@ -34,6 +34,9 @@
 /* Which process ids are observed. */
 MMAP_ARRAY(observed, struct pid_block);
 
+/* Whom to take in at its exec: one element. */
+MMAP_ARRAY(wanted, struct wanted);
+
 /*
  * Threads of targets: slot by tid, cell by slot, slots that are free. thread_hints is a cache of
  * thread_slots, 1 + slot at the low bits of the tid: it may be wrong, the cell tells.

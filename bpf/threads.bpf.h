@@ -231,4 +231,32 @@ static __always_inline void thread_end(struct thread_cell *t, u64 now)
 	bpf_map_push_elem(&free_threads, &copy, BPF_ANY);
 }
 
+/*
+ * A thread that is not the leader takes over the leader's number when it executes a program
+ * (de_thread in fs/exec.c); the leader is dead by then.
+ */
+static __always_inline void thread_take_over(u32 old_tid, u32 tid, u64 now)
+{
+	u32 *slot = bpf_map_lookup_elem(&thread_slots, &old_tid);
+	u32 copy, process_slot = 0;
+	struct thread_cell *t, *leader;
+	struct process_cell *p;
+
+	if (!slot)
+		return;
+	copy = *slot;
+	t = bpf_map_lookup_elem(&threads, &copy);
+	if (!t)
+		return;
+	leader = thread_find(tid);
+	if (leader)
+		thread_end(leader, now);
+	bpf_map_delete_elem(&thread_slots, &old_tid);
+	t->tid = tid;
+	bpf_map_update_elem(&thread_slots, &tid, &copy, BPF_ANY);
+	p = process_find(tid, &process_slot);
+	if (p)
+		p->flags &= ~PROCESS_LEADER_ENDED;
+}
+
 #endif /* SKYOBSERVE_THREADS_BPF_H */

@@ -23,6 +23,8 @@ struct pid_block {
 /* Direct-mapped cache of thread slots, by the low bits of the thread's number. */
 #define NR_THREAD_HINTS 65536
 #define COMM_BYTES	16
+/* Words of --comm and of --exe that the programs look for at each exec. */
+#define MAX_WANTED 16
 
 enum call_wait {
 	WAIT_OTHER,
@@ -86,7 +88,10 @@ struct bpf_config {
 	u32 max_kinds;
 	u32 max_flows;
 	u32 max_rows;
-	u32 observe_all; /* programs that are executed by nobody's child are taken in as well */
+	u32 observe_all;     /* programs that are executed by nobody's child are taken in as well */
+	u32 nr_wanted_comms; /* entries of struct wanted in use */
+	u32 nr_wanted_files;
+	u32 wanted_flags;	 /* PROCESS_* of the processes that are taken in for them */
 	u32 switch_has_state;	 /* sched_switch passes prev_state (Linux 5.18) */
 	u32 uring_submit_form;	 /* enum uring_submit_form */
 	u32 uring_complete_form; /* enum uring_complete_form */
@@ -183,6 +188,21 @@ struct seed_call {
 
 #define PROCESS_FOLLOW	     (1 << 0) /* its children are observed from their birth */
 #define PROCESS_LEADER_ENDED (1 << 1) /* and no other thread has taken over its number yet */
+#define PROCESS_EXECUTED     (1 << 2) /* comm is that of the first program that it executed */
+#define PROCESS_WANTED	     (1 << 3) /* a target that the programs took in by themselves */
+
+/* A file as the kernel knows it: i_ino, s_dev (major << 20 | minor). inode 0: none. */
+struct wanted_file {
+	u64 inode;
+	u32 device;
+	u32 pad;
+};
+
+/* Whom to take in at its exec; user space keeps it up to date. A comm is padded with zeroes. */
+struct wanted {
+	u64 comm[MAX_WANTED][COMM_BYTES / sizeof(u64)];
+	struct wanted_file file[MAX_WANTED];
+};
 
 /*
  * One process. Slots and accounts below max_details have per-call counters and histograms; those
@@ -212,7 +232,9 @@ struct process_cell {
 	u64 end_ns;   /* its last thread ended; 0 while it lives */
 	u64 start_ns; /* task's start_time */
 	u32 parent_tgid;
-	char comm[COMM_BYTES]; /* of a followed child, at birth and exec */
+	u32 execs;		  /* programs that it executed */
+	struct task_counts ended; /* the kernel's sums of its threads that were gone by then */
+	char comm[COMM_BYTES];	  /* if the programs took it in: at its birth, or its first exec */
 	struct owner_how owner;
 	u32 open_flows; /* interactions in flight that have an owner */
 	u32 pad;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* skyobserve: reads the command line and calls the command. */
-#include <stdio.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "user/base/log.h"
+#include "user/base/standard.h"
 #include "user/cmd/doctor.h"
 #include "user/cmd/explain.h"
 #include "user/cmd/inspect.h"
 #include "user/cmd/options.h"
+#include "user/cmd/report.h"
 #include "user/cmd/selftest.h"
 #include "user/cmd/serve.h"
 #include "user/cmd/targets.h"
@@ -26,9 +28,10 @@ static const struct command {
 	{ "explain", cmd_explain, "what a metric is: [METRIC...], or a list of all" },
 };
 
-static void help(void)
+static int help(void)
 {
 	struct buf out = { 0 };
+	int status;
 
 	buf_str(&out, "skyobserve " SKYOBSERVE_VERSION
 		      ": observes processes from outside, exactly, and serves it to Prometheus\n\n"
@@ -37,26 +40,41 @@ static void help(void)
 		buf_printf(&out, "  %-31s %s\n", commands[i].name, commands[i].help);
 	buf_char(&out, '\n');
 	options_help(&out);
-	if (!out.failed)
-		fputs(out.bytes, stdout);
+	buf_str(&out,
+		"\nExit status: 0 good; 1 failed; 3 the target is gone; 64 wrong command line;\n"
+		"69 something is missing (privilege, kernel feature). With -- COMMAND its own: 128 "
+		"and\n"
+		"the signal it died of; 127 if it was not found, 126 if it cannot be executed.\n");
+	status = report_print(&out, EXIT_GOOD);
 	buf_done(&out);
+	return status;
+}
+
+static int version(void)
+{
+	struct buf out = { 0 };
+	int status;
+
+	buf_str(&out, "skyobserve " SKYOBSERVE_VERSION "\n");
+	status = report_print(&out, EXIT_GOOD);
+	buf_done(&out);
+	return status;
 }
 
 static int run(const struct options *options)
 {
-	if (options->help) {
-		help();
-		return EXIT_GOOD;
-	}
-	if (options->version) {
-		puts("skyobserve " SKYOBSERVE_VERSION);
-		return EXIT_GOOD;
-	}
+	if (options->help)
+		return help();
+	if (options->version)
+		return version();
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (!strcmp(commands[i].name, options->command))
 			return commands[i].run(options);
 	}
-	log_error("`%s` is not a command; see --help", options->command);
+	log_error("`%s` is not a command; see --help. %s", options->command,
+		  isdigit((unsigned char)options->command[0])
+			  ? "A process to observe is named by --pid"
+			  : "A program to start goes behind --");
 	return EXIT_USAGE;
 }
 
@@ -66,6 +84,7 @@ int main(int argc, char **argv)
 	struct err err = { { 0 } };
 	int status;
 
+	standard_open();
 	if (options_parse(argc - 1, argv + 1, &options, &err)) {
 		log_error("%s", err.text);
 		status = EXIT_USAGE;

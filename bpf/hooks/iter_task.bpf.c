@@ -6,7 +6,7 @@
  */
 #include "vmlinux.h"
 
-#include "threads.bpf.h"
+#include "processes.bpf.h"
 
 #include "waits.bpf.h"
 
@@ -42,18 +42,6 @@ static __always_inline void seed(struct task_struct *task, struct thread_cell *t
 		t->run_state = RUN_BLOCKED;
 		t->reason = block_reason(t, task, in_iowait, state);
 	}
-}
-
-/* Field order is that of struct task_counts; signal_struct sums up the threads that are gone. */
-static __always_inline void ended_counts(struct task_struct *task, struct task_counts *ret)
-{
-	struct signal_struct *sig = task->signal;
-
-	ret->runtime_ns = sig->sum_sched_runtime;
-	ret->run_delay_ns = 0;
-	ret->nvcsw = sig->nvcsw;
-	ret->nivcsw = sig->nivcsw;
-	ret->faults = sig->min_flt + sig->maj_flt;
 }
 
 SEC("iter/task")

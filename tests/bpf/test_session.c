@@ -8,7 +8,9 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -362,4 +364,64 @@ TEST(groups_that_are_not_wanted_are_absent)
 	CHECK(!observer_groups(o)[GROUP_SYSCALLS].up);
 	CHECK(!observer_groups(o)[GROUP_FSYNC].up);
 	observer_free(o);
+}
+
+/* Run /bin/true and, without an exec, a process that takes its name; both end at once. */
+static void run_two_called_true(void)
+{
+	for (int i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (pid < 0)
+			FAIL("fork: %s", strerror(errno));
+		if (!pid && i) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(127);
+		}
+		if (!pid) {
+			prctl(PR_SET_NAME, "true");
+			for (int n = 0; n < NR_GETPPID; n++)
+				(void)syscall(SYS_getppid);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
+TEST(programs_take_in_who_comes_to_be_called_so)
+{
+	const char *const comms[] = { "another", "true" };
+
+	for (int raw = 0; raw < 2; raw++) {
+		struct observer_config config = { .bounds = bpf_bounds_default,
+						  .groups = ~0u,
+						  .force_raw_tp = raw,
+						  .comms = comms,
+						  .nr_comms = 2 };
+		struct process_totals *totals;
+		struct observer *o;
+		struct snapshot snap;
+
+		open_or_fail(&config, &o);
+		run_two_called_true();
+		/* The last switch of the second is a moment after its end is known here. */
+		for (u64 begin = observer_now();;) {
+			snapshot_or_fail(o, &snap, &totals);
+			if (snap.nr_processes == 1 && !snap.processes[0].alive &&
+			    snap.processes[0].incarnations == 2)
+				break;
+			if (observer_now() - begin > DEADLINE_S * NS_PER_SEC)
+				FAIL("%zu names in the snapshot", snap.nr_processes);
+			snapshot_done(&snap);
+			free(totals);
+		}
+		CHECK_STR(snap.processes[0].id.name, "true");
+		CHECK_EQ_U64(calls_of(&snap.processes[0], "getppid"), NR_GETPPID);
+		CHECK_EQ_U64(calls_of(&snap.processes[0], "exit_group"), 2);
+		for (u32 i = 0; i < NR_DROPS; i++)
+			CHECK_EQ_U64(snap.drops[i], 0);
+		snapshot_done(&snap);
+		free(totals);
+		observer_free(o);
+	}
 }

@@ -14,6 +14,7 @@ import lib
 
 STORM = 300
 CROWD = 120
+SHORT = 200
 
 
 def fsyncs(metrics, **labels):
@@ -31,12 +32,15 @@ def own_copy(case, program):
 
 
 def end_with_sleepers(observer):
-    """A command goes on when the observer is told to end; ours sleep, and are ended here."""
+    """The command ends when the observer is told to; its children go on, sleep, and are ended here."""
     sleepers = [int(pid) for pid in filter(str.isdigit, os.listdir("/proc"))
                 if lib.read_proc(f"/proc/{pid}/cmdline") in (b"sleep\0003600\0", "sleep\0003600\0")]
-    observer.stop()
+    observer.stop(signal.SIGTERM, 128 + signal.SIGTERM)
     for pid in sleepers:
-        os.kill(pid, signal.SIGKILL)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it was the command
 
 
 def children_are_followed(case):
@@ -60,23 +64,14 @@ def fork_storm(case):
     metrics = lib.poll("the storm to be over", lambda: (
         lambda m: m if m.sum("skyobserve_process_info", comm="sleep") and
         m.sum("skyobserve_process_up") == 1 else None)(observer.scrape()), seconds=60)
-    # One that is seen before its exec goes by the name of the shell.
+    name = os.path.basename(program)
     case.equal("processes", metrics.sum("skyobserve_process_incarnations_total"), STORM + 1)
-    case.equal("fsyncs", fsyncs(metrics), STORM)
+    # Each goes by what it executed, however early it was seen.
+    case.equal("processes of the name", metrics.sum("skyobserve_process_incarnations_total", process=name), STORM)
+    case.equal("fsyncs", fsyncs(metrics, process=name), STORM)
     case.at_most("places in use", metrics.value("skyobserve_bpf_map_entries", map="processes"), 5)
     case.equal("drops", metrics.sum("skyobserve_dropped_events_total"), 0)
     end_with_sleepers(observer)
-
-
-def status_of_a_command(case):
-    """The exit status of a command behind -- is ours: its own, or 128 and the signal; 1 if it cannot run."""
-    for script, want in (("exit 7", 7), ("exit 0", 0), ("kill -9 $$", 137)):
-        observer = case.observe("--", "sh", "-c", script, wait=False)
-        observer.wait_end(want)
-    observer = case.observe("--", "/nonexistent/program", wait=False)
-    case.equal("status", observer.process.wait(lib.DEADLINE_S), 1)
-    observer.stopped = True
-    case.true("it does not say which program", "cannot execute /nonexistent/program" in observer.stderr())
 
 
 def a_command_from_its_first_instruction(case):
@@ -89,11 +84,7 @@ def a_command_from_its_first_instruction(case):
     case.equal("execs", calls(metrics, "execve", process=name), 1)
     case.at_least("openat of its libraries", calls(metrics, "openat", process=name), 1)
     case.equal("identities", lib.identities_wrong(metrics), [])
-    observer.process.send_signal(signal.SIGINT)
-    observer.wait_end(0)
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        if lib.read_proc(f"/proc/{pid}/comm").strip() == name:
-            os.kill(int(pid), signal.SIGKILL)
+    observer.stop(signal.SIGTERM, 128 + signal.SIGTERM)
 
 
 def executables(case):
@@ -107,6 +98,113 @@ def executables(case):
     here.run()
     later.run()
     case.equal("getppid", calls(observer.scrape(), "getppid", process=name), 70)
+
+
+def run_short(case, program, n, calls_each):
+    """Processes one after the other, each for a moment."""
+    script = (f'i=0; while [ $i -lt {n} ]; do echo go | "{program}" --n {calls_each} >/dev/null; '
+              f'i=$((i + 1)); done')
+    shell = case.popen(["sh", "-c", script])
+    case.equal("status of the shell", shell.wait(60), 0)
+
+
+def short_lives(option):
+    """--comm, --exe: a process that lives shorter than any look is taken in at its exec, and counted."""
+    def run(case):
+        program = case.own_program("syscalls")
+        name = os.path.basename(program)
+        observer = case.observe(option, program if option == "--exe" else name)
+        run_short(case, program, SHORT, 7)
+        metrics = lib.poll("the last one to end", lambda: (
+            lambda m: m if m.sum("skyobserve_process_up") == 0 else None)(observer.scrape()))
+        case.equal("getppid", calls(metrics, "getppid", process=name), 7 * SHORT)
+        case.equal("names", metrics.labels("process"), {name})
+        case.equal("exit_group", calls(metrics, "exit_group"), SHORT)
+        case.equal("incarnations", metrics.sum("skyobserve_process_incarnations_total"), SHORT)
+        case.equal("drops", metrics.sum("skyobserve_dropped_events_total"), 0)
+        case.equal("identities", lib.identities_wrong(metrics), [])
+    return run
+
+
+def exit_with_short_target(case):
+    """--exit-with-target ends also when the target came and went between two looks."""
+    program = case.own_program("syscalls")
+    observer = case.observe("--comm", os.path.basename(program), "--exit-with-target")
+    run_short(case, program, 1, 7)
+    observer.wait_end(lib.STATUS_GONE)
+
+
+def takes_the_name(case):
+    """--comm: a process that calls itself so is observed from that moment."""
+    observer = case.observe("--comm", "a name longer t", "--interval", 1)
+    life = case.workload("life", "--mode", "prctl-rename", "--name", "long", "--n", 10)
+    life.run()
+    metrics = observer.scrape()
+    case.equal("getppid", calls(metrics, "getppid"), 10)
+    case.equal("drops", metrics.sum("skyobserve_dropped_events_total"), 0)
+
+
+def file_replaced(case):
+    """--exe: a file that is replaced, as by an update, is the file that is wanted from then on."""
+    program = case.own_program("syscalls")
+    name = os.path.basename(program)
+    observer = case.observe("--exe", program)
+    shutil.copy(program, program + ".new")
+    os.rename(program + ".new", program)
+    observer.scrape()  # it looks at the file, as it does 40 times a second
+    seen = case.workload("syscalls", "--n", 5, program=program)
+    lib.poll("the new one to be observed", lambda: observer.scrape().sum("skyobserve_process_up", process=name) == 1)
+    seen.run()
+    run_short(case, program, 20, 7)
+    case.equal("getppid", calls(observer.scrape(), "getppid", process=name), 5 + 20 * 7)
+
+
+def refused(case, what, *options, status=64):
+    observer = case.observe(*options, wait=False)
+    case.equal(f"status with {options}", observer.process.wait(lib.DEADLINE_S), status)
+    observer.stopped = True
+    case.true(f"{what!r} is not in {observer.stderr()!r}", what in observer.stderr())
+
+
+def words_that_mean_nobody(case):
+    """What nobody can be called is refused; a file that is not there is said, and waited for."""
+    refused(case, "the name is empty", "--comm", "")
+    refused(case, "the path is empty", "--exe", "")
+    refused(case, "not a file that can be executed", "--exe", case.dir)
+    refused(case, "at most 16", *(word for i in range(17) for word in ("--comm", f"c{i}")))
+    program = case.own_program("syscalls")
+    os.rename(program, program + ".away")
+    observer = case.observe("--exe", program)
+    case.true("it does not say that there is no such file", f"--exe {program}: No such file" in observer.stderr())
+    os.rename(program + ".away", program)
+    observer.scrape()
+    later = case.workload("syscalls", "--n", 5, program=program)
+    lib.poll("it to be observed", lambda: observer.scrape().sum("skyobserve_process_up") == 1)
+    later.run()
+    case.equal("getppid", calls(observer.scrape(), "getppid"), 5)
+
+
+def long_name(case):
+    """--comm: the kernel keeps 15 bytes of a name; so many are compared, and that is said."""
+    program = case.path("a-name-of-more-than-15-bytes")
+    shutil.copy(lib.WORKLOADS / "syscalls", program)
+    observer = case.observe("--comm", os.path.basename(program))
+    case.true("no note", "observing whatever is called a-name-of-more-\n" in observer.stderr())
+    run_short(case, program, 3, 7)
+    case.equal("getppid", calls(observer.scrape(), "getppid", process="a-name-of-more-"), 21)
+
+
+def hidden_process(case):
+    """A process that lives is not said to have ended, even where the kernel shows it to no BPF program."""
+    observer = case.observe("--pid", 1, wait=False)
+    lib.poll("a beginning or an end", lambda: "metrics at" in observer.stderr() or observer.process.poll() is not None)
+    if observer.process.poll() is None:
+        observer.wait_ready()
+        case.equal("processes", observer.scrape().sum("skyobserve_process_up"), 1)
+        return
+    observer.stopped = True
+    case.equal("status", observer.process.poll(), 69)
+    case.true(f"no reason in {observer.stderr()}", "process 1 lives, but this kernel hides it" in observer.stderr())
 
 
 def restarts(case):
@@ -186,9 +284,16 @@ def the_whole_machine(case):
 CASES = [
     ("children_are_followed", children_are_followed),
     ("fork_storm", fork_storm),
-    ("status_of_a_command", status_of_a_command),
     ("a_command_from_its_first_instruction", a_command_from_its_first_instruction),
     ("executables", executables),
+    ("short_lives_by_comm", short_lives("--comm")),
+    ("short_lives_by_exe", short_lives("--exe")),
+    ("exit_with_short_target", exit_with_short_target),
+    ("takes_the_name", takes_the_name),
+    ("file_replaced", file_replaced),
+    ("words_that_mean_nobody", words_that_mean_nobody),
+    ("long_name", long_name),
+    ("hidden_process", hidden_process),
     ("restarts", restarts),
     ("beyond_the_bound", beyond_the_bound),
     ("control_groups", control_groups),

@@ -46,20 +46,26 @@ ROWS = [
     Row("unknown_option", ["--pid", "{pid}", "--frobnicate"], USAGE, ["--frobnicate", "--help"]),
     Row("unknown_short_option", ["-x"], USAGE, ["-x", "--help"]),
     Row("unknown_command", ["frobnicate", "--pid", "{pid}"], USAGE, ["frobnicate", "--help"]),
-    Row("stray_word", ["--pid", "{pid}", "--label-pid", "stray"], USAGE, ["stray"]),
+    Row("stray_word", ["--pid", "{pid}", "--label-pid", "stray"], USAGE, ["stray", "behind --"]),
+    Row("command_behind_options", ["--pid", "{pid}", "top"], USAGE, ["`top`", "command of skyobserve before all"]),
+    Row("stray_pid", ["--comm", "app", "{pid}"], USAGE, ["--pid {pid}"]),
+    Row("pid_as_a_command", ["{pid}"], USAGE, ["`{pid}`", "--pid"]),
+    Row("program_without_dashes", ["--follow", "make", "test"], USAGE, ["`make`", "behind --"]),
+    Row("unknown_user", ["--user", "no-such-user", "--", "true"], USAGE, ["--user no-such-user", "no such user"]),
     Row("unknown_group", ["--pid", "{pid}", "--groups", "sched,frobs"], USAGE, ["--groups", "frobs"]),
     Row("no_value", ["--pid", "{pid}", "--web.listen-address", "127.0.0.1:0", "--name"], USAGE, ["--name", "value"]),
     Row("value_for_a_flag", ["--pid", "{pid}", "--label-pid=yes"], USAGE, ["--label-pid", "value"]),
     Row("number_zero", ["--pid", "{pid}", "--interval", "0"], USAGE, ["--interval", "0"]),
     Row("number_no_number", ["--pid", "{pid}", "--max-processes", "many"], USAGE, ["--max-processes", "many"]),
     Row("number_too_large", ["--pid", "{pid}", "--max-threads", "99999999999"], USAGE, ["--max-threads"]),
-    Row("bad_address", ["--pid", "{pid}", "--web.listen-address", "nonsense"], FAILED, ["nonsense"]),
-    Row("bad_port", ["--pid", "{pid}", "--web.listen-address", "127.0.0.1:99999"], FAILED, ["99999"]),
-    Row("bad_ipv6", ["--pid", "{pid}", "--web.listen-address", "::1:80"], FAILED, ["::1:80", r"\[::1\]"]),
+    Row("bad_address", ["--pid", "{pid}", "--web.listen-address", "nonsense"], USAGE, ["nonsense"]),
+    Row("bad_port", ["--pid", "{pid}", "--web.listen-address", "127.0.0.1:99999"], USAGE, ["99999"]),
+    Row("bad_ipv6", ["--pid", "{pid}", "--web.listen-address", "::1:80"], USAGE, ["::1:80", r"\[::1\]"]),
+    Row("short_address", ["--pid", "{pid}", "--web.listen-address", "999:1"], USAGE, ["999:1", "127.0.0.1:1"]),
     Row("foreign_address", ["--pid", "{pid}", "--web.listen-address", "192.0.2.1:0"], FAILED, ["192.0.2.1"]),
     Row("address_in_use", ["--pid", "{pid}", "--web.listen-address", "{taken}"], FAILED, ["{taken}", "in use"]),
-    Row("bad_path", ["--pid", "{pid}", "--web.telemetry-path", "metrics"], FAILED, ["metrics", "begin with /"]),
-    Row("reserved_path", ["--pid", "{pid}", "--web.telemetry-path", "/-/ready"], FAILED, ["/-/ready"]),
+    Row("bad_path", ["--pid", "{pid}", "--web.telemetry-path", "metrics"], USAGE, ["metrics", "begin with /"]),
+    Row("reserved_path", ["--pid", "{pid}", "--web.telemetry-path", "/-/ready"], USAGE, ["/-/ready"]),
 ]
 
 
@@ -130,6 +136,8 @@ def mistake(row):
             if name not in places:
                 places[name] = PLACES[name](case)
         argv = [word.format(**places) for word in row.argv]
+        if "--web.listen-address" not in argv:
+            argv[:0] = ["--web.listen-address", "127.0.0.1:0"] if "--" in argv else []
         if "--web.listen-address" not in argv:
             argv += ["--web.listen-address", "127.0.0.1:0"] if row.name != "empty_pid_at_end" else []
         got = run_to_end([str(lib.SKYOBSERVE), *argv])

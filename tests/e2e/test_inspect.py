@@ -142,12 +142,33 @@ def cut_off(case):
             case.note(f"{n} bytes: status {done.returncode}, {done.stderr}")
 
 
+def incomplete(case):
+    """What is no whole program is called what it is."""
+    path, cut = Path(case.path("whole.o")), Path(case.path("cut"))
+    path.write_bytes((lib.BUILD / "user" / "main.o").read_bytes())
+    text = inspect(path)
+    case.equal("an object file", value(text, "kind").split(", ", 1)[1], "object file, not linked yet")
+    case.true(f"a runtime of an object file: {text}", "it is not a program" in text and "linked at" not in text)
+    for name in ("static-stripped", "pie"):
+        whole = Path(program(name)).read_bytes()
+        cut.write_bytes(whole[:4096])
+        text = inspect(cut)
+        said = int(value(text, "cut off").split()[-2])
+        case.between(f"bytes of the whole of {name}", said, len(whole) * 0.9, len(whole))
+        case.true(f"a runtime that nobody can know: {text}", "what is left of the file" in text)
+    library = next(Path("/lib").glob("*-linux-gnu/libm.so.6"))
+    case.true("a library", "shared library" in value(inspect(library), "kind"))
+    case.true("a program", "dynamically linked" in value(inspect("/bin/true"), "kind"))
+    case.equal("cut off", value(inspect("/bin/true"), "cut off"), None)
+
+
 CASES = [
     ("static", static),
     ("static_stripped", stripped_as_unstripped("static")),
     ("pie_stripped", stripped_as_unstripped("pie")),
     ("process", process),
     ("not_go", not_go),
+    ("incomplete", incomplete),
     ("mistakes", mistakes),
     ("cut_off", cut_off),
 ]

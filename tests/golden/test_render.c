@@ -384,6 +384,21 @@ TEST(render_table_in_colour)
 	check_golden("table_colour.txt", &out);
 }
 
+TEST(render_table_says_what_a_broken_chain_means)
+{
+	struct family_set now = { 0 };
+	struct buf out = { 0 };
+	struct table_input in = { .now = &now, .interval_ns = SECOND };
+
+	WITH(&now, add(&now, FAM_QUALITY_OK, VALUE_COUNT, 0), "gate", "chain");
+	(void)add(&now, FAM_SWITCH_CHAIN, VALUE_COUNT, 20000);
+	(void)add(&now, FAM_CHAIN_BREAKS, VALUE_COUNT, 57);
+	CHECK_EQ_INT(table_render(&in, &out), 0);
+	check_lines_fit(&out);
+	family_set_done(&now);
+	check_golden("table_chain.txt", &out);
+}
+
 TEST(render_table_of_weird_names)
 {
 	struct family_set now = { 0 };

@@ -252,6 +252,54 @@ TEST(process_is_over_with_its_last_thread)
 	CHECK(!thread_add(502, TGID, 17000, &none));
 }
 
+/*
+ * An exec by a thread that is not the leader, in the kernel's order: the leader's last switch, the
+ * change of numbers (de_thread), events under the new number, sched_process_exec.
+ */
+TEST(thread_that_executes_takes_over_the_leaders_number)
+{
+	struct task_struct executes = task(TGID, BEGIN - 1);
+	struct task_counts none = { 0 };
+	struct thread_cell *leader, *t;
+
+	begin();
+	leader = thread_add(TGID, TGID, 12000, &none);
+	t = thread_add(501, TGID, 12000, &none);
+	t->enters = 3;
+	end(leader, 15000);
+	for (int i = 0; i < 3; i++)
+		CHECK(!current(&executes));
+	CHECK_EQ_U64(host_drops[DROP_LATE_THREAD], 0);
+	thread_take_over(501, TGID, 16000);
+	CHECK(current(&executes) == t);
+	CHECK_EQ_U64(t->tid, TGID);
+	CHECK_EQ_U64(t->enters, 3);
+	CHECK(!thread_find(501));
+	CHECK_EQ_U64(cell(CELL_THREADS_BORN), 2);
+	CHECK_EQ_U64(cell(CELL_THREADS_ENDED), 1);
+	end(t, 17000);
+	CHECK(!is_observed(TGID));
+	CHECK_EQ_U64(free_threads.n, MAX_THREADS);
+}
+
+/* The same where the leader's last switch was not reported: its cell is there until the exec. */
+TEST(thread_that_executes_ends_a_leader_whose_end_was_lost)
+{
+	struct task_struct executes = task(TGID, BEGIN - 1);
+	struct task_counts none = { 0 };
+	struct thread_cell *t;
+
+	begin();
+	(void)thread_add(TGID, TGID, 12000, &none);
+	t = thread_add(501, TGID, 12000, &none);
+	thread_take_over(501, TGID, 16000);
+	CHECK(current(&executes) == t);
+	CHECK_EQ_U64(cell(CELL_THREADS_ENDED), 1);
+	end(t, 17000);
+	CHECK(!is_observed(TGID));
+	CHECK_EQ_U64(free_threads.n, MAX_THREADS);
+}
+
 TEST(process_without_a_slot_of_its_own_is_over_with_its_leader)
 {
 	struct task_counts none = { 0 };

@@ -103,6 +103,11 @@ TEST(listen_parse_says_what_is_wrong)
 		{ ":655360",
 		  "listen on :655360: '655360' is no port; write a number from 0 to 65535" },
 		{ "::1:80", "listen on ::1:80: write an IPv6 address in brackets, as in [::1]:80" },
+		{ "999:1", "listen on 999:1: '999' is no IPv4 address; write four numbers, as in "
+			   "127.0.0.1:1, or :1 for all addresses" },
+		{ "1.2.3:4",
+		  "listen on 1.2.3:4: '1.2.3' is no IPv4 address; write four numbers, as "
+		  "in 127.0.0.1:4, or :4 for all addresses" },
 		{ "[::1:80",
 		  "listen on [::1:80: write an IPv6 address in brackets, as in [::1]:80" },
 		{ "[]:80", "listen on []:80: there is no address in the brackets" },

@@ -190,7 +190,8 @@ TEST(server_uses_the_telemetry_path)
 		  "without ? and #");
 	config.telemetry_path = "/snapshot";
 	CHECK_EQ_INT(http_server_open(&config, collect, &f, &server, &err), -EINVAL);
-	CHECK_STR(err.text, "telemetry path '/snapshot': that path serves something else");
+	CHECK_STR(err.text, "telemetry path '/snapshot': that path serves something else; choose "
+			    "another");
 }
 
 static void check_refused(const char *address, int want, const char *text)
@@ -215,7 +216,7 @@ TEST(server_says_why_it_cannot_listen)
 	check_refused(taken.bytes, -EADDRINUSE, "the address is in use");
 	check_refused("192.0.2.1:0", -EADDRNOTAVAIL, "does not have that address");
 	check_refused("19435", -EINVAL, "write HOST:PORT or :PORT");
-	check_refused("no-such-host.invalid:0", -EINVAL, "no address of host");
+	check_refused("no-such-host.invalid:0", -EADDRNOTAVAIL, "no address of host");
 	buf_done(&taken);
 	close_server(&f);
 }

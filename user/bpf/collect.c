@@ -276,6 +276,23 @@ static int read_records(const struct bpf_session *s, struct snapshot *snap, stru
 	return r;
 }
 
+/* Threads that have a cell; read before the records, which then miss none that was born since. */
+static u32 threads_with_cells(const struct bpf_session *s, const struct process_snap *p)
+{
+	const struct process_cell *c = session_element(s, MAP_processes, p->slot);
+
+	return c ? __atomic_load_n(&c->live_threads, __ATOMIC_RELAXED) : 0;
+}
+
+static u32 threads_unlisted(const struct process_snap *p, u32 with_cells)
+{
+	u32 known = 0;
+
+	for (size_t i = 0; i < p->nr_threads; i++)
+		known += p->threads[i].known != 0;
+	return with_cells > known ? with_cells - known : 0;
+}
+
 /* One cell of a process's account, from memory. */
 static u64 cell_now(const struct bpf_session *s, const struct process_snap *p, enum cell_id cell)
 {
@@ -375,6 +392,8 @@ static int read_once(const struct bpf_session *s, struct snapshot *snap, struct 
 		p->unsettled_ns = charged_runtime(p) + cell_now(s, p, CELL_ENDED_RUNTIME);
 	}
 	r = read_counters(s, snap, err);
+	for (size_t i = 0; i < snap->nr_counted; i++)
+		snap->processes[i].unlisted = threads_with_cells(s, &snap->processes[i]);
 	if (!r)
 		r = read_records(s, snap, err);
 	if (r)
@@ -385,6 +404,7 @@ static int read_once(const struct bpf_session *s, struct snapshot *snap, struct 
 
 		p->unsettled_ns = settled > p->unsettled_ns ? settled - p->unsettled_ns : 0;
 		p->enters_after = live_enters(p) + cell_now(s, p, CELL_ENTERS);
+		p->unlisted = threads_unlisted(p, p->unlisted);
 		p->torn = !records_whole(p) || !ended_whole(s, p);
 		again |= p->torn || p->unsettled_ns > SETTLED_NS;
 	}

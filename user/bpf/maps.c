@@ -16,7 +16,7 @@ static const char *const map_names[NR_SESSION_MAPS] = {
 /* Bounds of the maps in elements, by the words used in SESSION_MAPS. */
 struct map_sizes {
 	u32 pid_blocks, pids, hints, threads, details, processes, lane_details, lane_accounts;
-	u32 rows, lane_rows, errors, lanes, cpus;
+	u32 rows, lane_rows, errors, lanes, cpus, one;
 	u32 lane_calls, flows, kinds, lane_kinds, codes;
 };
 
@@ -43,6 +43,7 @@ static u32 map_max_entries(const struct bpf_session *s, enum session_map map)
 		.errors = s->bounds.max_errors,
 		.lanes = s->lanes,
 		.cpus = s->cpus,
+		.one = 1,
 	};
 	const u32 sizes[NR_SESSION_MAPS] = {
 #define MAP(name, bound) [MAP_##name] = n.bound,

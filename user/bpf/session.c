@@ -204,10 +204,11 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 {
 	struct bpf_config cfg;
 
-	s->wanted = config->groups | 1u << GROUP_PROCESS;
 	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, s->wanted, &cfg);
 	cfg.observe_all = config->observe_all;
-	group_set(s, ~0u, false, "not asked for");
+	cfg.nr_wanted_comms = config->nr_comms;
+	cfg.nr_wanted_files = config->nr_files;
+	cfg.wanted_flags = PROCESS_WANTED | (config->follow ? PROCESS_FOLLOW : 0);
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct err err = { { 0 } };
 		const char *how;
@@ -223,12 +224,17 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 }
 
 /* Only when everything they need is in place: from here on the programs run. */
-static void attach_hooks(struct bpf_session *s)
+static void attach_hooks(struct bpf_session *s, const char *refused_hook)
 {
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct err err = { { 0 } };
+		bool refused = refused_hook && !strcmp(refused_hook, hook_rows[i].name);
 
-		if (s->objects[i] && attach_programs(s, s->objects[i], &err))
+		if (!s->objects[i])
+			continue;
+		if (refused)
+			(void)err_set(&err, -EPERM, "refused for a test");
+		if (refused || attach_programs(s, s->objects[i], &err))
 			hook_lost(s, i, &err);
 	}
 }
@@ -262,6 +268,72 @@ static int set_up_other(struct bpf_session *s, struct err *err)
 	return 0;
 }
 
+static int set_up_wanted(struct bpf_session *s, const struct bpf_session_config *config,
+			 struct err *err)
+{
+	struct wanted *w = session_element(s, MAP_wanted, 0);
+
+	if (!w || config->nr_comms > MAX_WANTED || config->nr_files > MAX_WANTED)
+		return err_set(err, -EINVAL, "more than %d names or files are wanted", MAX_WANTED);
+	for (u32 i = 0; i < config->nr_comms; i++)
+		strncpy((char *)w->comm[i], config->comms[i], COMM_BYTES - 1);
+	return 0;
+}
+
+/* Detach and unload everything. */
+static void unload(struct bpf_session *s)
+{
+	while (s->nr_links)
+		bpf_link__destroy(s->links[--s->nr_links]);
+	bpf_link__destroy(s->iter_link);
+	s->iter_link = NULL;
+	for (size_t i = 0; i < MAX_SESSION_OBJECTS; i++) {
+		bpf_object__close(s->objects[i]); /* NULL is fine */
+		s->objects[i] = NULL;
+	}
+	session_maps_done(s);
+}
+
+/* What is wanted, as far as the kernel lets it: s->wanted is what remains. */
+static int load_and_attach(struct bpf_session *s, const struct bpf_session_config *config,
+			   struct err *err)
+{
+	int r;
+
+	load_hooks(s, config);
+	if (!s->groups[GROUP_PROCESS].up)
+		return 0;
+	r = session_maps_ready(s, err);
+	if (!r)
+		r = set_up_other(s, err);
+	if (!r)
+		r = set_up_wanted(s, config, err);
+	if (!r)
+		attach_hooks(s, config->refused_hook);
+	return r;
+}
+
+/*
+ * A group that is lost takes back what was attached of it, and the other programs' knowledge of it,
+ * which is constant once they are loaded: so everything is loaded again without it.
+ */
+static int load_what_works(struct bpf_session *s, const struct bpf_session_config *config,
+			   struct err *err)
+{
+	u32 before;
+	int r;
+
+	s->wanted = config->groups | 1u << GROUP_PROCESS;
+	group_set(s, ~0u, false, "not asked for");
+	for (;;) {
+		before = s->wanted;
+		r = load_and_attach(s, config, err);
+		if (r || s->wanted == before || !s->groups[GROUP_PROCESS].up)
+			return r;
+		unload(s);
+	}
+}
+
 int bpf_session_open(const struct bpf_session_config *config, struct bpf_session **ret_session,
 		     struct err *err)
 {
@@ -289,15 +361,11 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 		goto out;
 	}
 	raise_memlock();
-	load_hooks(s, config);
+	r = load_what_works(s, config, err);
 	btf__free(s->kernel_btf); /* 10 MB that nothing needs any more */
 	s->kernel_btf = NULL;
-	r = s->groups[GROUP_PROCESS].up ? session_maps_ready(s, err) : 0;
-	if (!r && s->groups[GROUP_PROCESS].up)
-		r = set_up_other(s, err);
 	if (r)
 		goto out;
-	attach_hooks(s);
 	if (!s->groups[GROUP_PROCESS].up) {
 		r = geteuid() ? -EPERM : -EOPNOTSUPP;
 		r = err_set(err, r, "cannot load the BPF programs: %s%s",
@@ -316,12 +384,7 @@ void bpf_session_free(struct bpf_session *s)
 {
 	if (!s)
 		return;
-	while (s->nr_links)
-		bpf_link__destroy(s->links[--s->nr_links]);
-	bpf_link__destroy(s->iter_link);
-	for (size_t i = 0; i < MAX_SESSION_OBJECTS; i++)
-		bpf_object__close(s->objects[i]); /* NULL is fine */
-	session_maps_done(s);
+	unload(s);
 	btf__free(s->kernel_btf);
 	free(s);
 }

@@ -41,8 +41,9 @@ struct bpf_session;
  * untyped variant of every hook (for tests; it is chosen by itself where typed ones are refused).
  * @observe_all takes in whatever is executed by a process that is not a child of an observed one.
  *
- * A group that the kernel refuses is down with its reason (bpf_session_groups); only the process
- * group is indispensable. Returns 0, or a negative errno with @err saying what is missing:
+ * A group that the kernel refuses is down with its reason (bpf_session_groups), and nothing of it
+ * is attached; the others are loaded knowing that it is not there. Only the process group is
+ * indispensable. Returns 0, or a negative errno with @err saying what is missing:
  * -EPERM without privilege, -EOPNOTSUPP for a kernel without BTF.
  */
 struct bpf_session_config {
@@ -50,6 +51,12 @@ struct bpf_session_config {
 	u32 groups;
 	bool force_raw_tp;
 	bool observe_all;
+	const char *const
+		*comms; /* processes that come to be called so, by exec or by themselves, */
+	u32 nr_comms;	/* are taken in at that moment; up to MAX_WANTED */
+	u32 nr_files;	/* places for bpf_session_want_file, up to MAX_WANTED */
+	bool follow;	/* the children of both as well */
+	const char *refused_hook; /* for tests: as if the kernel refused to attach it; or NULL */
 };
 
 int bpf_session_open(const struct bpf_session_config *config, struct bpf_session **ret_session,
@@ -91,15 +98,28 @@ int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_ho
 			const struct thread_calls *calls, struct observed_process *ret_observed,
 			struct err *err);
 
+/*
+ * Take in, from now on, whoever executes this file, at its exec. @i < nr_files; a file that was
+ * wanted at that place before no longer is. @inode and @device as stat(2) has them, or @inode 0.
+ */
+void bpf_session_want_file(struct bpf_session *s, u32 i, u64 inode, u64 device);
+
+/* Count a loss that only user space can see. */
+void bpf_session_drop(struct bpf_session *s, enum drop_reason reason);
+
 /* A slot in use. */
 struct process_slot {
 	u32 slot;
 	u32 tgid;
 	u32 parent_tgid; /* of a followed child, else 0 */
 	u32 live_threads;
+	u32 flags; /* PROCESS_* */
+	u32 execs; /* programs that it executed while it was observed */
 	u64 begin_ns;
-	u64 end_ns;	       /* 0 while it lives */
-	char comm[COMM_BYTES]; /* of a followed child; else empty */
+	u64 end_ns;   /* 0 while it lives */
+	u64 start_ns; /* of the process */
+	struct task_counts ended;
+	char comm[COMM_BYTES]; /* of one that the programs took in; else empty */
 };
 
 /* Fill @ret_slots with up to @n slots in use, ascending. Returns how many there are. */

@@ -11,6 +11,7 @@
 /* Every map of bpf/maps.bpf.h: MAP(name, bound). */
 #define SESSION_MAPS(MAP)              \
 	MAP(observed, pid_blocks)      \
+	MAP(wanted, one)               \
 	MAP(thread_slots, threads)     \
 	MAP(thread_hints, hints)       \
 	MAP(threads, threads)          \

@@ -2,6 +2,7 @@
 /* Processes of a session: taken in, found, ended, released. */
 #include <errno.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "user/bpf/iter.h"
@@ -121,6 +122,28 @@ int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_ho
 	return 0;
 }
 
+void bpf_session_want_file(struct bpf_session *s, u32 i, u64 inode, u64 device)
+{
+	struct wanted *w = session_element(s, MAP_wanted, 0);
+	struct wanted_file *file = w && i < MAX_WANTED ? &w->file[i] : NULL;
+	u32 kernel_device = (u32)(major(device) << 20 | minor(device));
+
+	if (!file || (file->inode == inode && file->device == kernel_device))
+		return;
+	/* The programs must not see the number of one file with the device of the other. */
+	__atomic_store_n(&file->inode, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&file->device, kernel_device, __ATOMIC_RELEASE);
+	__atomic_store_n(&file->inode, inode, __ATOMIC_RELEASE);
+}
+
+void bpf_session_drop(struct bpf_session *s, enum drop_reason reason)
+{
+	struct drop_cells *d = session_element(s, MAP_drops, 0);
+
+	if (d)
+		__atomic_fetch_add(&d->drops[reason], 1, __ATOMIC_RELAXED);
+}
+
 size_t bpf_session_scan(const struct bpf_session *s, struct process_slot *ret_slots, size_t n)
 {
 	size_t found = 0;
@@ -133,12 +156,18 @@ size_t bpf_session_scan(const struct bpf_session *s, struct process_slot *ret_sl
 			continue;
 		if (found++ >= n)
 			continue;
-		*out = (struct process_slot){ .slot = slot,
-					      .tgid = p->tgid,
-					      .parent_tgid = p->parent_tgid,
-					      .live_threads = p->live_threads,
-					      .begin_ns = p->begin_ns,
-					      .end_ns = p->end_ns };
+		*out = (struct process_slot){
+			.slot = slot,
+			.tgid = p->tgid,
+			.parent_tgid = p->parent_tgid,
+			.live_threads = p->live_threads,
+			.execs = p->execs,
+			.flags = __atomic_load_n(&p->flags, __ATOMIC_ACQUIRE), /* before comm */
+			.begin_ns = p->begin_ns,
+			.end_ns = p->end_ns,
+			.start_ns = p->start_ns,
+			.ended = p->ended
+		};
 		memcpy(out->comm, p->comm, sizeof(out->comm));
 		out->comm[sizeof(out->comm) - 1] = '\0';
 	}

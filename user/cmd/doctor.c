@@ -14,6 +14,7 @@
 #include "user/base/log.h"
 #include "user/bpf/session.h"
 #include "user/cmd/doctor_impl.h"
+#include "user/cmd/report.h"
 #include "user/cmd/targets.h"
 
 #define REPORT_WIDTH 80
@@ -167,10 +168,7 @@ int cmd_doctor(const struct options *options)
 	status = check_groups(&r, options, groups);
 	say_verdict(&r, status);
 	status = status ? EXIT_MISSING : EXIT_GOOD;
-	if (out.failed || fwrite(out.bytes, 1, out.len, stdout) != out.len || fflush(stdout)) {
-		log_error("doctor: the report could not be written");
-		status = EXIT_FAILED;
-	}
+	status = report_print(&out, status);
 	buf_done(&out);
 	return status;
 }

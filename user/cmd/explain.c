@@ -10,6 +10,7 @@
 
 #include "user/base/log.h"
 #include "user/cmd/explain_impl.h"
+#include "user/cmd/report.h"
 #include "user/cmd/targets.h"
 #include "user/render/paper.h"
 
@@ -286,11 +287,8 @@ int cmd_explain(const struct options *options)
 		goto out;
 	}
 	status = print_asked(options, book, &out);
-	if (!status &&
-	    (out.failed || fwrite(out.bytes, 1, out.len, stdout) != out.len || fflush(stdout))) {
-		log_error("explain: the text could not be written");
-		status = EXIT_FAILED;
-	}
+	if (!status)
+		status = report_print(&out, status);
 out:
 	buf_done(&out);
 	if (book)

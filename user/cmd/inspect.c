@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/cmd/report.h"
 #include "user/cmd/targets.h"
 #include "user/elf/file.h"
 #include "user/proc/procfs.h"
@@ -57,19 +58,56 @@ static const char *machine_name(u16 machine)
 	}
 }
 
+/* What a file is that no program can be started from, or NULL. */
+static const char *other_kind(const struct target_file *f)
+{
+	switch (f->type) {
+	case ET_EXEC:
+	case ET_DYN:
+		return f->library ? "shared library" : NULL;
+	case ET_REL:
+		return "object file, not linked yet";
+	case ET_CORE:
+		return "core dump";
+	default:
+		return "ELF file of another type";
+	}
+}
+
+static bool is_cut(const struct target_file *f)
+{
+	return f->whole_bytes > f->n_bytes;
+}
+
 static void print_file(struct paper *p, const char *path, const struct target_file *f)
 {
 	title(p, "FILE");
 	row(p, "path", "%s", path);
 	row(p, "size", "%llu bytes", f->n_bytes);
-	row(p, "kind", "%s, %s, %s", machine_name(f->machine),
-	    f->dynamic ? "dynamically linked" : "statically linked",
-	    f->pie ? "position-independent" : "at a fixed address");
-	row(p, "symbols", "%s", f->symtab ? "yes" : "stripped");
-	row(p, "DWARF", "%s", f->dwarf ? "yes" : "none");
+	if (is_cut(f))
+		row(p, "cut off", "its headers speak of %llu bytes", f->whole_bytes);
+	if (other_kind(f))
+		row(p, "kind", "%s, %s", machine_name(f->machine), other_kind(f));
+	else
+		row(p, "kind", "%s, %s, %s", machine_name(f->machine),
+		    f->dynamic ? "dynamically linked" : "statically linked",
+		    f->pie ? "position-independent" : "at a fixed address");
+	row(p, "symbols", "%s", f->symtab ? "yes" : is_cut(f) ? "none found" : "stripped");
+	row(p, "DWARF", "%s", f->dwarf ? "yes" : is_cut(f) ? "none found" : "none");
 	if (*f->build_id)
 		row(p, "build id", "%s", f->build_id);
-	row(p, "base address", "0x%llx", f->base_vaddr);
+	if (f->type == ET_EXEC || f->type == ET_DYN)
+		row(p, "base address", "0x%llx", f->base_vaddr);
+}
+
+/* Why nothing more is said of a file. */
+static const char *no_runtime(const struct target_file *f)
+{
+	if (is_cut(f))
+		return "what is left of the file does not tell; inspect the whole file";
+	if (f->type != ET_EXEC && f->type != ET_DYN)
+		return "it is not a program; inspect what is linked or was run";
+	return "it is not a Go program, the only kind that is known more of";
 }
 
 static void print_settings(struct paper *p, const char *settings)
@@ -237,8 +275,7 @@ static int print(const char *path, const struct target *target)
 	print_file(&p, path, &target->file);
 	if (!*target->runtime) {
 		title(&p, "RUNTIME");
-		row(&p, "none known",
-		    "it is not a Go program, the only kind that is known more of");
+		row(&p, "none known", "%s", no_runtime(&target->file));
 	} else {
 		print_go(&p, &target->go);
 		print_functions(&p, &target->go);
@@ -246,10 +283,7 @@ static int print(const char *path, const struct target *target)
 		print_variables(&p, &target->go);
 		print_layout(&p, &target->go);
 	}
-	if (out.failed || fwrite(out.bytes, 1, out.len, stdout) != out.len || fflush(stdout)) {
-		log_error("inspect: the report could not be written");
-		status = EXIT_FAILED;
-	}
+	status = report_print(&out, status);
 	buf_done(&out);
 	return status;
 }

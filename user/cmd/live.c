@@ -4,9 +4,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/base/standard.h"
 #include "user/http/server.h"
 #include "user/render/table.h"
 
@@ -45,6 +47,7 @@ void live_show(struct live *live, struct observer *o)
 	struct buf out = { 0 };
 	struct err err = { { 0 } };
 	u64 at = observer_now();
+	int r;
 	struct table_input in = {
 		.prev = live->has_last ? &live->last : NULL,
 		.now = &now,
@@ -63,8 +66,9 @@ void live_show(struct live *live, struct observer *o)
 	if (!table_render(&in, &out)) {
 		if (!live->on_terminal)
 			buf_char(&out, '\n');
-		fwrite(out.bytes, 1, out.len, stdout);
-		fflush(stdout);
+		r = standard_print(&out);
+		if (r)
+			log_warn_once("the table could not be written: %s", strerror(-r));
 	}
 	buf_done(&out);
 	family_set_done(&live->last);
@@ -81,6 +85,7 @@ void live_summary(struct observer *o)
 	u64 age = observer_age_ns(o);
 	struct table_input in = { .now = &now, .interval_ns = age ? age : 1, .totals = true };
 
+	observer_name_all(o);
 	if (observer_publish(o, &now, &err))
 		log_warn("no summary: %s", err.text);
 	else if (!table_render(&in, &out))

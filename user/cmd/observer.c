@@ -17,8 +17,8 @@
 #include "user/cmd/owner.h"
 #include "user/proc/procfs.h"
 
-/* After a target's end was seen, its last context switch takes no longer than this. */
-#define GIVE_UP_NS (1 * NS_PER_SEC)
+/* A child that has executed nothing for so long goes by the name that it inherited. */
+#define NAME_WAIT_NS (1 * NS_PER_SEC)
 
 u64 observer_now(void)
 {
@@ -28,6 +28,14 @@ u64 observer_now(void)
 	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
 }
 
+static u64 boot_ticks(u32 tick_hz)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (u64)ts.tv_sec * tick_hz + (u64)ts.tv_nsec / (NS_PER_SEC / tick_hz);
+}
+
 static int open_session(struct observer *o, struct err *err)
 {
 	struct bpf_session_config config = {
@@ -35,6 +43,10 @@ static int open_session(struct observer *o, struct err *err)
 		.groups = o->config.groups,
 		.force_raw_tp = o->config.force_raw_tp,
 		.observe_all = o->config.all,
+		.comms = o->config.comms,
+		.nr_comms = (u32)o->config.nr_comms,
+		.nr_files = (u32)o->config.nr_files,
+		.follow = o->config.follow || o->config.all,
 	};
 	u64 max_pid = procfs_max_pid(PROC_ROOT);
 
@@ -74,6 +86,7 @@ int observer_open(const struct observer_config *config, struct observer **ret_ob
 	o->other.where.slot = bpf_session_other_slot(o->session);
 	o->other.where.begin_ns = observer_now();
 	o->other.pidfd = -1;
+	o->open_ticks = boot_ticks(o->tick_hz);
 	*ret_observer = o;
 	return 0;
 out:
@@ -183,52 +196,119 @@ static bool observed_already(const struct observer *o, const struct process_iden
 	return false;
 }
 
-int observer_add(struct observer *o, pid_t pid, struct err *err)
+/* Of a process that lives and holds its number: from here on its end is seen. 0 or -errno. */
+static int watch_end(const struct observer *o, pid_t pid, struct observed *p)
 {
 	struct epoll_event event = { .events = EPOLLIN };
+
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
+	if (p->pidfd < 0)
+		return errno == ESRCH ? -ENOENT : -errno;
+	event.data.fd = p->pidfd;
+	(void)epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, p->pidfd, &event); /* else observer_scan */
+	return 0;
+}
+
+static bool has_ended(const struct observed *p)
+{
+	struct pollfd end = { .fd = p->pidfd, .events = POLLIN };
+
+	return poll(&end, 1, 0) != 0;
+}
+
+int observer_add(struct observer *o, pid_t pid, struct err *err)
+{
 	struct observed *p = new_place(o);
-	int fd, r;
+	int r;
 
 	if (!p)
 		return err_set(err, -ENOMEM, "no memory for process %d", (int)pid);
-	fd = (int)syscall(SYS_pidfd_open, pid, 0); /* Linux 5.3 */
-	if (fd < 0)
-		return err_set(err, errno == ESRCH ? -ENOENT : -errno, "process %d: %s", (int)pid,
-			       errno == ESRCH ? "there is no such process" : strerror(errno));
-	*p = (struct observed){ .pidfd = fd, .target = true, .alive = true };
+	*p = (struct observed){ .target = true, .alive = true };
+	r = watch_end(o, pid, p);
+	if (r)
+		return err_set(err, r, "process %d: %s", (int)pid,
+			       r == -ENOENT ? "there is no such process" : strerror(-r));
 	/* The descriptor holds the number: what /proc says now is about this incarnation. */
 	r = identify(o, pid, &p->id, err);
 	if (!r && observed_already(o, &p->id))
 		r = err_set(err, -EEXIST, "process %d is observed already", (int)pid);
 	if (!r)
 		r = take_in(o, p, err);
+	if (r == -ESRCH && !has_ended(p))
+		r = err_set(
+			err, -EACCES,
+			"process %d lives, but this kernel hides it from BPF programs (its task "
+			"iterator does not list it): it cannot be observed",
+			(int)pid);
 	if (r) {
-		close(fd);
+		close(p->pidfd);
 		return r;
 	}
-	event.data.fd = fd;
-	(void)epoll_ctl(o->epoll_fd, EPOLL_CTL_ADD, fd, &event); /* else observer_scan sees it */
 	o->nr_processes++;
 	return 0;
 }
 
-/* A child that the programs took in by themselves; it may be gone already. */
-static void add_child(struct observer *o, const struct process_slot *slot)
+/*
+ * A target that the programs took in at its exec. Its number is its own as long as the programs
+ * did not see its end.
+ */
+static void greet_target(struct observer *o, struct observed *p)
+{
+	if (!o->begin_ns)
+		o->begin_ns = p->where.begin_ns;
+	if (p->alive && !watch_end(o, p->id.pid, p))
+		p->unsaid = true;
+}
+
+/* A process that the programs took in by themselves; it may be gone already. */
+static void add_taken_in(struct observer *o, const struct process_slot *slot)
 {
 	struct observed *p = new_place(o);
 	struct err err;
 
 	if (!p)
 		return; /* at the next scan */
-	*p = (struct observed){ .pidfd = -1, .alive = !slot->end_ns };
+	*p = (struct observed){ .pidfd = -1,
+				.target = slot->flags & PROCESS_WANTED,
+				.alive = !slot->end_ns };
 	p->where.slot = slot->slot;
 	p->where.begin_ns = slot->begin_ns;
+	p->execs = slot->execs;
+	p->where.ended = slot->ended;
 	if (slot->end_ns || identify(o, (pid_t)slot->tgid, &p->id, &err))
 		p->id = (struct process_identity){ .pid = (pid_t)slot->tgid };
-	/* The name that the kernel saw it execute last: /proc may know another process by now. */
+	/* The name that the kernel saw it execute: /proc may know another process by now. */
 	memcpy(p->id.comm, slot->comm, sizeof(p->id.comm));
 	set_name(o, &p->id);
+	if (p->target)
+		greet_target(o, p);
 	o->nr_processes++;
+}
+
+void observer_want_file(struct observer *o, size_t i, u64 inode, u64 device)
+{
+	bpf_session_want_file(o->session, (u32)i, inode, device);
+}
+
+bool observer_began_later(const struct observer *o, size_t i)
+{
+	return o->processes[i].id.start_ticks > o->open_ticks;
+}
+
+void observer_count_late(struct observer *o)
+{
+	bpf_session_drop(o->session, DROP_LATE_PROCESS);
+}
+
+const struct process_identity *observer_next_come(struct observer *o)
+{
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (!o->processes[i].unsaid)
+			continue;
+		o->processes[i].unsaid = false;
+		return &o->processes[i].id;
+	}
+	return NULL;
 }
 
 int observer_add_all(struct observer *o, struct err *err)
@@ -326,6 +406,37 @@ static bool is_overdue(const struct observed *p)
 	return p->missed > 1 || (!p->alive && p->end_ns && observer_now() - p->end_ns > GIVE_UP_NS);
 }
 
+/*
+ * It executes another program: an identity that was read before is no longer true. Where it cannot
+ * be read (any more) it is not known.
+ */
+static void note_exec(struct observed *p, const struct process_slot *slot)
+{
+	struct proc_status status;
+
+	if (p->execs == slot->execs)
+		return;
+	p->execs = slot->execs;
+	p->id.exe[0] = '\0';
+	if (slot->end_ns)
+		return;
+	procfs_exe(PROC_ROOT, p->id.pid, p->id.exe, sizeof(p->id.exe));
+	if (!procfs_status(PROC_ROOT, p->id.pid, &status))
+		p->id.uid = status.uid;
+}
+
+void observer_name_all(struct observer *o)
+{
+	o->last_call = true;
+}
+
+/* A label is for good, since counters do not move: so it waits for the first exec. */
+static bool has_name(const struct observer *o, const struct process_slot *slot)
+{
+	return slot->flags & PROCESS_EXECUTED || slot->end_ns || o->last_call ||
+	       observer_now() - slot->begin_ns > NAME_WAIT_NS;
+}
+
 void observer_scan(struct observer *o)
 {
 	size_t n = bpf_session_scan(o->session, o->slots, o->config.bounds.max_processes);
@@ -334,16 +445,19 @@ void observer_scan(struct observer *o)
 		const struct process_slot *slot = &o->slots[i];
 		struct observed *p = by_slot(o, slot->slot);
 
-		if (!p) {
-			add_child(o, slot);
+		if (!p && has_name(o, slot)) {
+			add_taken_in(o, slot);
 			p = by_slot(o, slot->slot);
 		}
-		if (!p || !slot->end_ns)
+		if (!p)
+			continue;
+		note_exec(p, slot);
+		if (!slot->end_ns)
 			continue;
 		p->slot_ended = true;
 		if (!p->end_ns)
 			p->end_ns = slot->end_ns;
-		if (!p->target)
+		if (p->pidfd < 0)
 			p->alive = false;
 	}
 	for (size_t i = 0; i < o->nr_processes; i++) {

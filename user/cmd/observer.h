@@ -17,9 +17,12 @@ struct observer_config {
 	u32 groups;		  /* mask of enum probe_group */
 	bool force_raw_tp;
 	bool label_pid;
-	bool follow;	  /* children of targets are observed as well, from their birth */
-	bool all;	  /* the whole machine: observer_add_all */
-	bool keep_ended;  /* ended processes keep their places (for tests); else they are folded */
+	bool follow;	 /* children of targets are observed as well, from their birth */
+	bool all;	 /* the whole machine: observer_add_all */
+	bool keep_ended; /* ended processes keep their places (for tests); else they are folded */
+	const char *const *comms; /* processes that come to be called so are taken in as targets: */
+	size_t nr_comms;	  /* at most MAX_WANTED */
+	size_t nr_files;	  /* places for observer_want_file, at most MAX_WANTED */
 	const char *name; /* --name: `process` label of all targets, or NULL for their comm */
 };
 
@@ -36,6 +39,24 @@ void observer_free(struct observer *o);
  */
 int observer_add(struct observer *o, pid_t pid, struct err *err);
 
+/*
+ * Take in as targets those that execute a file from now on, at their exec: bpf_session_want_file.
+ */
+void observer_want_file(struct observer *o, size_t i, u64 inode, u64 device);
+
+/*
+ * Process @i began after the observer was opened. If a target like that was found by looking for
+ * it (observer_add), its first part is lost: observer_count_late counts it among the drops.
+ */
+bool observer_began_later(const struct observer *o, size_t i);
+void observer_count_late(struct observer *o);
+
+/*
+ * A target that the programs took in and that was not returned yet, or NULL. Those that ended
+ * before they were seen alive are not.
+ */
+const struct process_identity *observer_next_come(struct observer *o);
+
 /* Observe every program that runs now, but ourselves; those to come are followed. */
 int observer_add_all(struct observer *o, struct err *err);
 
@@ -50,10 +71,23 @@ const struct process_identity *observer_identity(const struct observer *o, size_
 size_t observer_alive(const struct observer *o);
 
 /*
- * Take note of children that were born and of processes that ended, and fold these in. Every
- * snapshot does it too; a process that is born and ends between two calls is not lost.
+ * Take note of children that were born, of programs that were executed (identities are read again),
+ * and of processes that ended, and fold these in. Every snapshot does it too; a process that is
+ * born and ends between two calls is not lost.
  */
 void observer_refresh(struct observer *o);
+
+/*
+ * The same for a timer: it may be called often, and folds those that ended in when there are many
+ * of them, or after a while.
+ */
+void observer_tidy(struct observer *o);
+
+/*
+ * A child goes by the first program that it executes. Until then, for a second at most, it is in no
+ * snapshot; from now on no longer: for the last one.
+ */
+void observer_name_all(struct observer *o);
 
 /* A descriptor that becomes readable when target @i ends; -1 for others, and after that. */
 int observer_pidfd(const struct observer *o, size_t i);

@@ -9,6 +9,10 @@
 
 #define PROC_ROOT "/proc"
 
+/* After the end of a process or thread was seen, its last context switch takes no longer than this.
+ */
+#define GIVE_UP_NS (1 * NS_PER_SEC)
+
 struct observed {
 	struct process_identity id;
 	struct observed_process where;
@@ -17,10 +21,13 @@ struct observed {
 	struct kind_list last_kinds;
 	int pidfd;	 /* of a live target, else -1 */
 	bool target;	 /* was asked for; else a followed child */
+	bool unsaid;	 /* a target that the programs took in, for observer_next_come */
 	bool alive;	 /* as far as user space knows */
 	bool slot_ended; /* the programs saw its last thread go, or we gave up waiting for it */
 	u64 end_ns;
-	u32 missed; /* snapshots in a row in which the kernel had no thread of it */
+	u32 execs;  /* as of the last look at who it is */
+	u64 unlisted_ns; /* since then every snapshot had threads that are not listed; 0: none */
+	u32 missed;	 /* snapshots in a row in which the kernel had no thread of it */
 };
 
 struct observer {
@@ -34,7 +41,10 @@ struct observer {
 	struct process_identity last_ended;
 	int epoll_fd;
 	u64 boot_wall_ns;
-	u64 begin_ns; /* the first process was taken in */
+	u64 begin_ns;	/* the first process was taken in */
+	u64 open_ticks; /* since boot, as in /proc/PID/stat */
+	u64 folded_ns;	/* the last time that processes that ended were folded in */
+	bool last_call; /* observer_name_all */
 	u32 tick_hz;
 };
 

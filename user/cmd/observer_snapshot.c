@@ -13,6 +13,8 @@
 #include "user/model/publish.h"
 #include "user/proc/procfs.h"
 
+#define FOLD_INTERVAL_NS (100 * NS_PER_MS)
+
 static void fill_process(const struct observed *p, struct process_snap *ret_snap)
 {
 	*ret_snap = (struct process_snap){
@@ -27,6 +29,19 @@ static void fill_process(const struct observed *p, struct process_snap *ret_snap
 	};
 }
 
+/*
+ * Between its release and its last switch a thread is in no book: so the books cannot be compared.
+ * That is over in a moment; what lasts is a last switch that was not reported, a fault to be shown.
+ */
+static bool is_unlisted_for_now(struct observed *p, const struct process_snap *snap, u64 now)
+{
+	if (!snap->unlisted)
+		p->unlisted_ns = 0;
+	else if (!p->unlisted_ns)
+		p->unlisted_ns = now;
+	return snap->unlisted && now - p->unlisted_ns < GIVE_UP_NS;
+}
+
 /* What /proc says at the same time, and totals that never go down. */
 static int finish_process(struct observed *p, struct process_snap *snap,
 			  struct process_totals *totals)
@@ -37,6 +52,7 @@ static int finish_process(struct observed *p, struct process_snap *snap,
 			memcpy(p->id.comm, snap->id.comm, sizeof(p->id.comm));
 		p->missed = snap->nr_threads ? 0 : p->missed + 1;
 	}
+	snap->torn |= is_unlisted_for_now(p, snap, observer_now());
 	totals_of(snap, totals);
 	totals_floor(&p->last, totals);
 	p->last = *totals;
@@ -89,35 +105,61 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 	return 0;
 }
 
-static bool somebody_ended(const struct observer *o)
+/*
+ * Whether it can be folded in. The end of one that has a descriptor is told first
+ * (observer_next_ended): it was readable before the programs saw the last switch.
+ */
+static bool is_over(const struct observed *p)
 {
-	for (size_t i = 0; i < o->nr_processes; i++) {
-		if (o->processes[i].slot_ended)
-			return true;
-	}
-	return false;
+	return p->slot_ended && p->pidfd < 0;
 }
 
-void observer_refresh(struct observer *o)
+static size_t nr_over(const struct observer *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->nr_processes; i++)
+		n += is_over(&o->processes[i]);
+	return n;
+}
+
+static void fold(struct observer *o)
 {
 	struct process_totals *totals = NULL;
 	struct snapshot snap = { 0 };
 	struct err err;
 
-	observer_scan(o);
-	if (o->config.keep_ended || !somebody_ended(o))
-		return;
 	/* On failure they stay where they are, until the next time. */
 	if (snapshot_counted(o, 0, &snap, &totals, &err))
 		return;
 	for (size_t i = o->nr_processes; i-- > 0;) {
-		if (!o->processes[i].slot_ended)
+		if (!is_over(&o->processes[i]))
 			continue;
 		if (!ended_add(o->ended, &snap.processes[i], &totals[i]))
 			observer_drop(o, i);
 	}
+	o->folded_ns = observer_now();
 	snapshot_done(&snap);
 	free(totals);
+}
+
+void observer_refresh(struct observer *o)
+{
+	observer_scan(o);
+	if (!o->config.keep_ended && nr_over(o))
+		fold(o);
+}
+
+void observer_tidy(struct observer *o)
+{
+	size_t n;
+
+	observer_scan(o);
+	n = o->config.keep_ended ? 0 : nr_over(o);
+	/* It costs a snapshot. */
+	if (n > o->config.bounds.max_details / 4 ||
+	    (n && observer_now() - o->folded_ns > FOLD_INTERVAL_NS))
+		fold(o);
 }
 
 int observer_snapshot(struct observer *o, struct snapshot *ret_snap,

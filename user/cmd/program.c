@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A program that is started to be observed. */
-#define _GNU_SOURCE /* pipe2, setresuid */
+#define _GNU_SOURCE /* pipe2, setresuid, F_SETSIG */
 #include "user/cmd/program.h"
 
 #include <errno.h>
@@ -58,15 +58,15 @@ static void run_child(char **argv, const struct passwd *pw, int go, int failed)
 	signal(SIGPIPE, SIG_DFL);
 	e = -become(pw);
 	if (write(failed, &e, sizeof(e)) != sizeof(e)) /* ready, if it is 0 */
-		_exit(127);
-	if (!e && read(go, &c, 1) < 0)
-		e = errno;
+		_exit(PROGRAM_NOT_FOUND);
+	if (!e && read(go, &c, 1) != 1)
+		_exit(PROGRAM_NOT_FOUND); /* whoever was to observe it is gone */
 	if (!e) {
 		execvp(argv[0], argv);
 		e = errno;
 	}
 	(void)!write(failed, &e, sizeof(e)); /* nobody is left to tell */
-	_exit(127);
+	_exit(PROGRAM_NOT_FOUND);
 }
 
 /* An errno that the child sends; end of file is 0. */
@@ -79,6 +79,34 @@ static int read_errno(int fd)
 		n = read(fd, &e, sizeof(e));
 	} while (n < 0 && errno == EINTR);
 	return n == sizeof(e) ? e : 0;
+}
+
+/*
+ * A pipe whose reading end signals its owner, the program, when something is written. The kernel
+ * judges whether we may by what we were when the owner was set, not by what we are then (sigio_perm
+ * in fs/fcntl.c): serving can give up CAP_KILL and kill(2). A number that is used again is no
+ * danger, since the owner is kept as a process.
+ */
+static int hang_bell(struct program *p)
+{
+	int flags;
+
+	if (pipe2(p->bell, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	flags = fcntl(p->bell[0], F_GETFL);
+	if (fcntl(p->bell[0], F_SETOWN, p->pid) || fcntl(p->bell[0], F_SETFL, flags | O_ASYNC))
+		return -errno;
+	return 0;
+}
+
+static void ring(const struct program *p, int sig)
+{
+	char c = 0;
+
+	/* Nothing can be done about a failure; the program then goes on. */
+	if (!fcntl(p->bell[0], F_SETSIG, sig))
+		(void)!write(p->bell[1], &c, 1);
+	(void)!read(p->bell[0], &c, 1);
 }
 
 int program_prepare(char **argv, const char *user, struct program *ret_program, struct err *err)
@@ -107,30 +135,88 @@ int program_prepare(char **argv, const char *user, struct program *ret_program, 
 	r = pid < 0 ? -errno : 0;
 	close(go[0]);
 	close(failed[1]);
-	*ret_program = (struct program){ .pid = pid, .go = go[1], .failed = failed[0] };
-	if (r) {
+	*ret_program = (struct program){
+		.pid = pid, .go = go[1], .failed = failed[0], .bell = { -1, -1 }
+	};
+	if (!r)
+		r = hang_bell(ret_program);
+	if (r && pid < 0) {
 		ret_program->pid = 0;
 		close(go[1]);
 		close(failed[0]);
 		return err_set(err, r, "cannot start %s: %s", argv[0], strerror(-r));
 	}
+	if (r)
+		return err_set(err, r, "cannot start %s: %s", argv[0], strerror(-r));
 	/* Its name and its user are what they will be before anybody looks at it. */
 	r = read_errno(ret_program->failed);
 	return r ? err_set(err, -r, "cannot start %s as that user: %s", argv[0], strerror(r)) : 0;
 }
 
-int program_start(struct program *p, const char *name, struct err *err)
+/* Why exec refused, in words that say what to do. */
+static const char *exec_reason(const char *name, int e)
 {
-	int e;
+	if (e == ENOENT && !strchr(name, '/'))
+		return "there is no such program in PATH";
+	if (e == ENOENT && !access(name, F_OK))
+		return "the interpreter or loader that it asks for does not exist";
+	if (e == ENOENT)
+		return "there is no such file";
+	if (e == EACCES)
+		return "it is no file with permission to execute (chmod +x)";
+	if (e == ENOEXEC)
+		return "it is no program of this machine, and begins with no #! line";
+	return strerror(e);
+}
+
+int program_start(struct program *p, const char *name, int *ret_status, struct err *err)
+{
+	char c = 0;
+	int e = write(p->go, &c, 1) == 1 ? 0 : errno;
 
 	close(p->go);
 	p->go = -1;
-	e = read_errno(p->failed); /* end of file: exec closed the other end */
+	if (!e)
+		e = read_errno(p->failed); /* end of file: exec closed the other end */
 	close(p->failed);
 	p->failed = -1;
 	if (!e)
 		return 0;
-	return err_set(err, -e, "cannot execute %s: %s", name, strerror(e));
+	waitpid(p->pid, NULL, 0);
+	p->pid = 0;
+	*ret_status =
+		e == ENOENT && access(name, F_OK) ? PROGRAM_NOT_FOUND : PROGRAM_NOT_EXECUTABLE;
+	return err_set(err, -e, "cannot execute %s: %s", name, exec_reason(name, e));
+}
+
+static void kill_program(struct program *p)
+{
+	ring(p, SIGKILL);
+	p->killed = true;
+}
+
+bool program_signal(struct program *p, int sig, bool from_kernel, u64 now_ns)
+{
+	bool ends = sig == SIGINT || sig == SIGTERM;
+
+	if (from_kernel && getpgid(p->pid) == getpgid(0))
+		return true;
+	if (p->killed)
+		return !ends;
+	if (ends && p->kill_ns) {
+		kill_program(p);
+		return true;
+	}
+	if (ends)
+		p->kill_ns = now_ns + PROGRAM_GRACE_NS;
+	ring(p, sig);
+	return true;
+}
+
+void program_check(struct program *p, u64 now_ns)
+{
+	if (p->pid && p->kill_ns && now_ns >= p->kill_ns && !p->killed)
+		kill_program(p);
 }
 
 int program_status(struct program *p)
@@ -145,13 +231,19 @@ int program_status(struct program *p)
 
 void program_done(struct program *p)
 {
-	if (p->pid && p->go > 0) { /* it was not released: closing would let it begin */
+	if (p->pid && p->go > 0) { /* it was not released, and does not begin any more */
 		kill(p->pid, SIGKILL);
 		waitpid(p->pid, NULL, 0);
+	} else if (p->pid) {
+		ring(p, SIGTERM);
 	}
 	if (p->go > 0)
 		close(p->go);
 	if (p->failed > 0)
 		close(p->failed);
+	for (int i = 0; i < 2; i++) {
+		if (p->bell[i] > 0)
+			close(p->bell[i]);
+	}
 	*p = (struct program){ 0 };
 }

@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/cmd/report.h"
 #include "user/cmd/selftest_loads.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
 #include "user/render/paper.h"
+#include "user/render/table.h"
 
 #define TABLE_COLUMNS 80
 #define WHY_COLUMN    9
@@ -84,17 +86,8 @@ void selftest_render(const struct selftest_result *result, bool colour, struct b
 		   result->verdicts[SELFTEST_SKIPPED], took);
 	buf_printf(out, "%u loads were observed, beside %u neighbours that did the same\n",
 		   result->nr_loads, result->nr_neighbours);
-	if (result->chain_holds)
-		return;
-	snprintf(line, sizeof(line), "%llu of %llu", (unsigned long long)result->chain_breaks,
-		 (unsigned long long)result->switches);
-	paper_begin(&p, 0, PAPER_STRONG, "note:");
-	paper_text(&p, PAPER_PLAIN, line);
-	paper_text(&p, PAPER_PLAIN,
-		   "context switches of this machine were not reported by its kernel. Totals come "
-		   "from the kernel's own books and lack nothing; off-CPU spells and their reasons "
-		   "can be a little off.");
-	paper_end(&p);
+	if (!result->chain_holds)
+		table_render_chain(result->chain_breaks, result->switches, colour, out);
 }
 
 int cmd_selftest(const struct options *options)
@@ -121,10 +114,7 @@ int cmd_selftest(const struct options *options)
 	}
 	status = result.verdicts[SELFTEST_FAILED] ? EXIT_FAILED : EXIT_GOOD;
 	selftest_render(&result, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), &out);
-	if (out.failed || fwrite(out.bytes, 1, out.len, stdout) != out.len || fflush(stdout)) {
-		log_error("selftest: the table could not be written");
-		status = EXIT_FAILED;
-	}
+	status = report_print(&out, status);
 	buf_done(&out);
 	return status;
 }

@@ -48,18 +48,21 @@ enum {
 };
 
 /*
- * How often the slots of ended children are given back. There are 64 with details: that many
- * processes may end in this time before one is counted without them.
+ * How often the slots of ended children are given back, and the files of --exe are looked up. There
+ * are 64 slots with details: that many processes may end in this time before one is counted without
+ * them.
  */
-#define REFRESH_NS (100 * NS_PER_MS)
+#define REFRESH_NS (25 * NS_PER_MS)
 
 static int collect(void *ctx, enum http_body kind, struct buf *body)
 {
 	struct serve *s = ctx;
 	struct family_set set = { 0 };
 	struct err err = { { 0 } };
-	int r = observer_publish(s->observer, &set, &err);
+	int r;
 
+	targets_want_files(s->observer, s->options);
+	r = observer_publish(s->observer, &set, &err);
 	if (r)
 		log_warn_once("a scrape failed: %s", err.text);
 	else if (kind == HTTP_BODY_SNAPSHOT)
@@ -111,7 +114,8 @@ static int open_timer(struct serve *s, u64 first_ns, u64 period_ns, u64 what, in
 static int open_loop(struct serve *s, struct err *err)
 {
 	const struct options *o = s->options;
-	u64 refresh = o->follow || o->all ? REFRESH_NS : NS_PER_SEC;
+	bool come = o->follow || o->all || o->comms.n || o->exes.n;
+	u64 refresh = come ? REFRESH_NS : NS_PER_SEC;
 	sigset_t signals;
 
 	sigemptyset(&signals);
@@ -119,7 +123,6 @@ static int open_loop(struct serve *s, struct err *err)
 	sigaddset(&signals, SIGTERM);
 	sigaddset(&signals, SIGHUP);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
-	signal(SIGPIPE, SIG_IGN);
 
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -138,6 +141,12 @@ static void on_signal(struct serve *s)
 	struct signalfd_siginfo info;
 
 	while (read(s->signal_fd, &info, sizeof(info)) == sizeof(info)) {
+		/* A program that was started is told, and its end is ours. */
+		if (s->program.pid && program_signal(&s->program, (int)info.ssi_signo,
+						     info.ssi_code == SI_KERNEL, observer_now()))
+			continue;
+		if (s->program.pid)
+			s->status = 128 + SIGKILL;
 		if (info.ssi_signo == SIGHUP)
 			continue; /* nothing to read again; must not end a long observation */
 		s->stop = true;
@@ -151,14 +160,14 @@ static bool timer_is_due(int fd)
 	return read(fd, &expirations, sizeof(expirations)) == sizeof(expirations);
 }
 
-static void on_refresh(struct serve *s)
+static void end_with_targets(struct serve *s)
 {
-	observer_refresh(s->observer);
-	/* Looking through /proc is dearer than through our own slots: once a second. */
-	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
-		(void)targets_rescan(s->observer, s->options);
-		s->rescanned_ns = observer_now();
-	}
+	/* One that came and went between two looks has no descriptor to tell of its end. */
+	if (!s->options->exit_with_target || !observer_age_ns(s->observer) ||
+	    observer_alive(s->observer))
+		return;
+	s->stop = true;
+	s->status = EXIT_INVALID;
 }
 
 static void on_ended(struct serve *s)
@@ -174,10 +183,22 @@ static void on_ended(struct serve *s)
 		s->status = status >= 0 ? status : 0;
 		return;
 	}
-	if (s->options->exit_with_target && !observer_alive(s->observer)) {
-		s->stop = true;
-		s->status = EXIT_INVALID;
+	end_with_targets(s);
+}
+
+static void on_refresh(struct serve *s)
+{
+	targets_want_files(s->observer, s->options);
+	observer_tidy(s->observer);
+	targets_say_come(s->observer);
+	program_check(&s->program, observer_now());
+	/* Looking through /proc is dearer than through our own slots: once a second. */
+	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
+		(void)targets_rescan(s->observer, s->options);
+		s->rescanned_ns = observer_now();
 	}
+	/* A scrape that folds in who just ended takes the event of the end away. */
+	on_ended(s);
 }
 
 static void on_event(struct serve *s, u64 event)
@@ -206,6 +227,7 @@ static void run_loop(struct serve *s)
 {
 	struct epoll_event events[16];
 
+	on_ended(s); /* during set-up */
 	while (!s->stop) {
 		int n = epoll_wait(s->epoll_fd, events, 16, http_server_timeout_ms(s->http));
 
@@ -242,15 +264,20 @@ static void say_groups(const struct serve *s)
 }
 
 /* Observed before it executes, so from its first instruction. */
-static enum exit_status start_program(struct serve *s, struct err *err)
+static int start_program(struct serve *s, struct err *err)
 {
 	char **argv = s->options->program;
+	int status = EXIT_GOOD;
+	int r = program_prepare(argv, s->options->user, &s->program, err);
 
-	if (program_prepare(argv, s->options->user, &s->program, err))
-		return EXIT_FAILED;
+	if (r)
+		return r == -EINVAL ? EXIT_USAGE : r == -EPERM ? EXIT_MISSING : EXIT_FAILED;
 	if (observer_add(s->observer, s->program.pid, err))
 		return EXIT_MISSING;
-	return program_start(&s->program, argv[0], err) ? EXIT_FAILED : EXIT_GOOD;
+	if (program_start(&s->program, argv[0], &status, err))
+		return status;
+	observer_refresh(s->observer); /* who it is by now, while its executable may be read */
+	return EXIT_GOOD;
 }
 
 /* Off unless it is asked for: it costs the target more than the rest. */
@@ -268,7 +295,21 @@ static int choose_interactions(const struct options *o, struct observer_config *
 	return 0;
 }
 
-static enum exit_status set_up(struct serve *s, struct err *err)
+/* A word that belongs to no option, and what was probably meant. */
+static void say_stray_word(const char *word, struct err *err)
+{
+	if (strspn(word, "0123456789") == strlen(word))
+		(void)err_set(err, -EINVAL, "`%s` belongs to no option; a process is --pid %s",
+			      word, word);
+	else
+		(void)err_set(err, -EINVAL,
+			      "`%s` belongs to no option; a program to start goes behind --, a "
+			      "command of skyobserve before all options",
+			      word);
+}
+
+/* Returns an exit status. */
+static int set_up(struct serve *s, struct err *err)
 {
 	const struct options *o = s->options;
 	struct observer_config config = {
@@ -277,16 +318,17 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 		.label_pid = o->label_pid,
 		.follow = o->follow,
 		.all = o->all,
+		.comms = o->comms.word,
+		.nr_comms = o->comms.n,
+		.nr_files = o->exes.n,
 		.name = o->name,
 	};
-	enum exit_status status;
+	int status;
 
 	config.bounds.max_processes = o->max_processes;
 	config.bounds.max_threads = o->max_threads;
 	if (o->rest.n) {
-		(void)err_set(err, -EINVAL,
-			      "`%s` is one word too many; a command to start goes behind --",
-			      o->rest.word[0]);
+		say_stray_word(o->rest.word[0], err);
 		return EXIT_USAGE;
 	}
 	if (options_groups(o->groups, &config.groups, err))
@@ -297,8 +339,9 @@ static enum exit_status set_up(struct serve *s, struct err *err)
 	if (status)
 		return status;
 	/* The address is taken first: it fails more often, and costs nothing to give back. */
-	if (open_http(s, err))
-		return EXIT_FAILED;
+	status = open_http(s, err);
+	if (status)
+		return status == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (observer_open(&config, &s->observer, err))
 		return EXIT_MISSING;
 	status = targets_add(s->observer, o, err);
@@ -321,7 +364,7 @@ static int serve(const struct options *options, bool live)
 			   .refresh_fd = -1 };
 	struct err err = { { 0 } };
 
-	s.status = (int)set_up(&s, &err);
+	s.status = set_up(&s, &err);
 	if (s.status) {
 		log_error("%s", err.text);
 	} else {

@@ -113,6 +113,7 @@ static const struct call_rule rules[] = {
 /* More, where processes are still to be taken in. */
 static const struct call_rule rules_for_targets[] = {
 	CALL(pidfd_open), CALL(wait4), /* of the program that was started */
+	CALL(getpgid),		       /* whether the terminal signals it */
 };
 
 #define NR_RULES (sizeof(rules) / sizeof(rules[0]))

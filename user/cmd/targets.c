@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "user/base/log.h"
@@ -43,6 +44,63 @@ static enum exit_status check_pid(const char *word, struct err *err)
 	return EXIT_GOOD;
 }
 
+/* What the kernel calls a program that is called @word. */
+static void comm_of(const char *word, char ret_comm[COMM_BYTES])
+{
+	snprintf(ret_comm, COMM_BYTES, "%s", word);
+}
+
+static enum exit_status check_comm(const char *word, struct err *err)
+{
+	char comm[COMM_BYTES];
+
+	if (!word[0]) {
+		(void)err_set(err, 0, "--comm: the name is empty; no program is called that");
+		return EXIT_USAGE;
+	}
+	comm_of(word, comm);
+	if (strcmp(word, comm) != 0)
+		log_warn("--comm %s: the kernel keeps %d bytes of a name; observing whatever is "
+			 "called %s",
+			 word, COMM_BYTES - 1, comm);
+	return EXIT_GOOD;
+}
+
+static enum exit_status check_exe(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (!path[0]) {
+		(void)err_set(err, 0, "--exe: the path is empty");
+		return EXIT_USAGE;
+	}
+	if (stat(path, &st)) {
+		log_warn("--exe %s: %s; waiting for it", path, strerror(errno));
+		return EXIT_GOOD;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		(void)err_set(err, 0, "--exe %s: it is not a file that can be executed", path);
+		return EXIT_USAGE;
+	}
+	return EXIT_GOOD;
+}
+
+static enum exit_status check_wanted(const struct options *options, struct err *err)
+{
+	enum exit_status status = EXIT_GOOD;
+
+	if (options->comms.n > MAX_WANTED || options->exes.n > MAX_WANTED) {
+		(void)err_set(err, 0, "%s: at most %d of them can be given",
+			      options->comms.n > MAX_WANTED ? "--comm" : "--exe", MAX_WANTED);
+		return EXIT_USAGE;
+	}
+	for (size_t i = 0; i < options->comms.n && !status; i++)
+		status = check_comm(options->comms.word[i], err);
+	for (size_t i = 0; i < options->exes.n && !status; i++)
+		status = check_exe(options->exes.word[i], err);
+	return status;
+}
+
 /* Targets that need not be there yet. */
 static bool has_other_targets(const struct options *options)
 {
@@ -71,7 +129,7 @@ enum exit_status targets_check(const struct options *options, struct err *err)
 		if (status)
 			return status;
 	}
-	return EXIT_GOOD;
+	return check_wanted(options, err);
 }
 
 static bool is_sudo(pid_t pid)
@@ -167,7 +225,10 @@ static bool add_found(struct observer *o, pid_t pid)
 static bool is_wanted(const struct options *options, pid_t pid)
 {
 	for (size_t i = 0; i < options->comms.n; i++) {
-		if (procfs_has_comm(PROC_ROOT, pid, options->comms.word[i]))
+		char comm[COMM_BYTES];
+
+		comm_of(options->comms.word[i], comm);
+		if (procfs_has_comm(PROC_ROOT, pid, comm))
 			return true;
 	}
 	for (size_t i = 0; i < options->exes.n; i++) {
@@ -175,6 +236,19 @@ static bool is_wanted(const struct options *options, pid_t pid)
 			return true;
 	}
 	return false;
+}
+
+/* It was forked by another target, changed its name among its threads, or its file was new. */
+static void count_if_late(struct observer *o, size_t i)
+{
+	if (!observer_began_later(o, i))
+		return;
+	observer_count_late(o);
+	log_warn_once(
+		"process %d was found by looking for it, not at its exec: what it did before is "
+		"not counted (once a second; dropped events, reason late_process); --follow "
+		"takes forked processes in from their birth",
+		(int)observer_identity(o, i)->pid);
 }
 
 static size_t add_of_cgroup(struct observer *o, const char *path)
@@ -191,6 +265,26 @@ static size_t add_of_cgroup(struct observer *o, const char *path)
 	return added;
 }
 
+void targets_want_files(struct observer *o, const struct options *options)
+{
+	for (size_t i = 0; i < options->exes.n; i++) {
+		struct stat st;
+
+		if (stat(options->exes.word[i], &st))
+			observer_want_file(o, i, 0, 0);
+		else
+			observer_want_file(o, i, st.st_ino, st.st_dev);
+	}
+}
+
+void targets_say_come(struct observer *o)
+{
+	const struct process_identity *id;
+
+	while ((id = observer_next_come(o)))
+		say_target(id);
+}
+
 size_t targets_rescan(struct observer *o, const struct options *options)
 {
 	struct pid_list list = { 0 };
@@ -201,8 +295,10 @@ size_t targets_rescan(struct observer *o, const struct options *options)
 	if ((!options->comms.n && !options->exes.n) || procfs_list(PROC_ROOT, &list))
 		return added;
 	for (size_t i = 0; i < list.n; i++) {
-		if (is_wanted(options, list.pids[i]))
-			added += add_found(o, list.pids[i]);
+		if (!is_wanted(options, list.pids[i]) || !add_found(o, list.pids[i]))
+			continue;
+		count_if_late(o, observer_processes(o) - 1);
+		added++;
 	}
 	free(list.pids);
 	return added;
@@ -216,6 +312,7 @@ enum exit_status targets_add(struct observer *o, const struct options *options, 
 		return status;
 	if (options->all && observer_add_all(o, err))
 		return EXIT_MISSING;
+	targets_want_files(o, options);
 	(void)targets_rescan(o, options);
 	if (observer_processes(o)) {
 		if (!options->all)

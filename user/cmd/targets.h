@@ -30,6 +30,15 @@ enum exit_status targets_check(const struct options *options, struct err *err);
 enum exit_status targets_add(struct observer *o, const struct options *options, struct err *err);
 
 /*
+ * Tell the programs which files --exe means now: a file may be replaced, or come later. A process
+ * that executes the new one before this was called again is found by targets_rescan.
+ */
+void targets_want_files(struct observer *o, const struct options *options);
+
+/* Say on stderr which targets the programs took in since. */
+void targets_say_come(struct observer *o);
+
+/*
  * Take in what appeared since of --comm, --exe and --cgroup. Returns how many. Those that cannot be
  * observed are said once on stderr.
  */

@@ -39,6 +39,15 @@ static int refuse(struct err *err, const char *why)
 	return err_set(err, -EINVAL, "%s", why);
 }
 
+/* Something is said to be at @offset. Sums that are none are left to those who read them. */
+static void note_extent(struct elf_file *f, u64 offset, u64 n)
+{
+	u64 end;
+
+	if (n && !__builtin_add_overflow(offset, n, &end) && end > f->whole_bytes)
+		f->whole_bytes = end;
+}
+
 static bool parse_segment(struct span at, struct elf_segment *ret)
 {
 	u64 paddr;
@@ -72,6 +81,7 @@ static int read_segments(struct elf_file *f, u64 offset, u16 size, u16 n, struct
 
 		if (!span_from(&table, (u64)size * i, &at) || !parse_segment(at, &f->segments[i]))
 			return refuse(err, "its program headers are cut off");
+		note_extent(f, f->segments[i].offset, f->segments[i].file_bytes);
 	}
 	return 0;
 }
@@ -96,6 +106,8 @@ static int read_sections(struct elf_file *f, u64 offset, u16 size, u16 n, u16 na
 
 		if (!span_from(&table, (u64)size * (i % n), &at) || !parse_section(at, s, &name))
 			break;
+		if (s->type != SHT_NOBITS)
+			note_extent(f, s->offset, s->n_bytes);
 		if (s->type != SHT_NOBITS)
 			(void)span_slice(&f->image, s->offset, s->n_bytes,
 					 &s->bytes); /* else empty */
@@ -127,6 +139,8 @@ static int parse(struct elf_file *f, struct err *err)
 	    !span_u16(&at, &phnum) || !span_u16(&at, &shentsize) || !span_u16(&at, &shnum) ||
 	    !span_u16(&at, &shstrndx))
 		return refuse(err, "its ELF header is cut off");
+	f->whole_bytes = f->image.n;
+	note_extent(f, shoff, (u64)shentsize * shnum);
 	r = read_segments(f, phoff, phentsize, phnum, err);
 	if (r)
 		return r;

@@ -43,6 +43,7 @@ struct elf_file {
 	struct span image;
 	u16 type, machine; /* ET_*, EM_* */
 	u64 entry;
+	u64 whole_bytes; /* what the headers speak of: a file with fewer was cut off */
 	struct elf_segment *segments;
 	size_t nr_segments;
 	struct elf_section *sections;
@@ -95,6 +96,9 @@ bool elf_find_note(const struct elf_file *file, const char *owner, u32 type, str
 
 bool elf_is_dynamic(const struct elf_file *file); /* it has an interpreter */
 bool elf_is_pie(const struct elf_file *file);
+/* It is loaded by others: position-independent, without interpreter, and not marked as a program.
+ */
+bool elf_is_library(const struct elf_file *file);
 bool elf_has_symtab(const struct elf_file *file);
 bool elf_has_dwarf(const struct elf_file *file);
 

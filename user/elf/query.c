@@ -191,6 +191,31 @@ bool elf_is_pie(const struct elf_file *file)
 	return file->type == ET_DYN;
 }
 
+/* DT_FLAGS_1 of the dynamic section: pairs of a tag and a value, 8 bytes each (gABI). */
+static u64 dynamic_flags(const struct elf_file *file)
+{
+	struct span at = { 0 };
+	u64 tag, value;
+
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct elf_segment *s = &file->segments[i];
+
+		if (s->type == PT_DYNAMIC)
+			(void)span_slice(&file->image, s->offset, s->file_bytes,
+					 &at); /* else none */
+	}
+	while (span_u64(&at, &tag) && span_u64(&at, &value) && tag != DT_NULL) {
+		if (tag == DT_FLAGS_1)
+			return value;
+	}
+	return 0;
+}
+
+bool elf_is_library(const struct elf_file *file)
+{
+	return file->type == ET_DYN && !elf_is_dynamic(file) && !(dynamic_flags(file) & DF_1_PIE);
+}
+
 bool elf_has_symtab(const struct elf_file *file)
 {
 	const struct elf_section *table = find_type(file, SHT_SYMTAB);

@@ -20,6 +20,7 @@ int listen_parse(const char *text, struct listen_address *ret_address, struct er
 	const char *colon = strrchr(text, ':');
 	const char *host = text;
 	struct listen_address a = { .port = 0 };
+	struct in_addr four;
 	size_t n;
 
 	if (!colon)
@@ -51,6 +52,12 @@ int listen_parse(const char *text, struct listen_address *ret_address, struct er
 	if (n >= sizeof(a.host))
 		return err_set(err, -EINVAL, "the host to listen on is longer than any host name");
 	memcpy(a.host, host, n);
+	/* The C library takes 999 for 0.0.3.231, which nobody means. */
+	if (n && strspn(a.host, "0123456789.") == n && inet_pton(AF_INET, a.host, &four) != 1)
+		return err_set(err, -EINVAL,
+			       "listen on %s: '%s' is no IPv4 address; write four numbers, as in "
+			       "127.0.0.1:%u, or :%u for all addresses",
+			       text, a.host, a.port, a.port);
 	*ret_address = a;
 	return 0;
 }
@@ -139,7 +146,8 @@ static int listen_on_host(const char *text, const struct listen_address *a, int 
 	snprintf(port, sizeof(port), "%u", a->port);
 	r = getaddrinfo(a->host, port, &hints, &list);
 	if (r)
-		return err_set(err, -EINVAL, "listen on %s: no address of host '%s': %s", text,
+		return err_set(err, -EADDRNOTAVAIL,
+			       "listen on %s: no address of host '%s': %s; give an address", text,
 			       a->host, r == EAI_SYSTEM ? strerror(errno) : gai_strerror(r));
 	fd = listen_on_family(list, AF_INET);
 	if (fd == -EADDRNOTAVAIL)

@@ -226,7 +226,9 @@ static int check_telemetry_path(const char *path, struct err *err)
 			       "URL, without ? and #",
 			       path);
 	if (answer_is_reserved(path))
-		return err_set(err, -EINVAL, "telemetry path '%s': that path serves something else",
+		return err_set(err, -EINVAL,
+			       "telemetry path '%s': that path serves something else; choose "
+			       "another",
 			       path);
 	return 0;
 }

@@ -160,6 +160,13 @@ static void publish_steal(struct publication *pub)
 			  c[CELL_ON_STAMPS] > cpu + blur ? c[CELL_ON_STAMPS] - cpu - blur : 0);
 }
 
+/* What block_reason of bpf/waits.bpf.h can tell apart when it does not know the thread's call. */
+static bool reason_is_known(const struct publication *pub, u32 reason)
+{
+	return pub->snap->groups[GROUP_SYSCALLS].up || reason == REASON_RUN_QUEUE ||
+	       reason == REASON_PREEMPTED || reason == REASON_BLOCK_IO || reason == REASON_OTHER;
+}
+
 static void publish_account_sched(struct publication *pub)
 {
 	const u64 *c = pub->cells;
@@ -167,9 +174,11 @@ static void publish_account_sched(struct publication *pub)
 	if (!pub->snap->groups[GROUP_SCHED].up)
 		return;
 	publish_cpu(pub);
-	for (u32 i = 0; i < NR_REASONS; i++)
-		label(pub, add_account(pub, FAM_OFF_CPU, VALUE_NS, c[CELL_OFF_CPU + i]), "reason",
-		      reason_names[i]);
+	for (u32 i = 0; i < NR_REASONS; i++) {
+		if (reason_is_known(pub, i))
+			label(pub, add_account(pub, FAM_OFF_CPU, VALUE_NS, c[CELL_OFF_CPU + i]),
+			      "reason", reason_names[i]);
+	}
 	for (u32 i = 0; i < NR_SWITCH_KINDS; i++)
 		label(pub, add_account(pub, FAM_SWITCHES, VALUE_COUNT, c[CELL_SWITCHES + i]),
 		      "kind", switch_names[i]);
@@ -184,7 +193,11 @@ static void publish_sched(struct publication *pub)
 		return;
 	publish_steal(pub);
 	for (u32 i = 0; i < NR_REASONS && m->has_details; i++) {
-		struct sample *s = add_process(pub, FAM_OFF_CPU_DURATION, VALUE_NS, 0);
+		struct sample *s;
+
+		if (!reason_is_known(pub, i))
+			continue;
+		s = add_process(pub, FAM_OFF_CPU_DURATION, VALUE_NS, 0);
 
 		label(pub, s, "reason", reason_names[i]);
 		add_hist_sample(pub, s, &m->off_cpu[i]);
@@ -255,9 +268,9 @@ static void publish_syscalls(struct publication *pub)
 	publish_flights(pub);
 }
 
-static bool durable_is_counted(const struct publication *pub, u32 i)
+static bool durable_is_known(const struct publication *pub, u32 durable)
 {
-	return pub->snap->groups[i < NR_DURABLE_SYSCALLS ? GROUP_FSYNC : GROUP_IO_URING].up;
+	return pub->snap->groups[durable < NR_DURABLE_SYSCALLS ? GROUP_FSYNC : GROUP_IO_URING].up;
 }
 
 static void publish_account_durable(struct publication *pub)
@@ -265,7 +278,7 @@ static void publish_account_durable(struct publication *pub)
 	for (u32 i = 0; i < NR_DURABLES; i++) {
 		struct sample *s;
 
-		if (!durable_is_counted(pub, i))
+		if (!durable_is_known(pub, i))
 			continue;
 		s = add_account(pub, FAM_FSYNCS, VALUE_COUNT, pub->cells[CELL_FSYNCS + i]);
 		label(pub, s, "call", durable_names[i].call);
@@ -280,7 +293,7 @@ static void publish_durable(struct publication *pub)
 	for (u32 i = 0; i < NR_DURABLES; i++) {
 		struct sample *s;
 
-		if (!durable_is_counted(pub, i) || !m->has_details)
+		if (!durable_is_known(pub, i) || !m->has_details)
 			continue;
 		s = add_process(pub, FAM_FSYNC_DURATION, VALUE_NS, 0);
 		label(pub, s, "call", durable_names[i].call);
@@ -291,7 +304,8 @@ static void publish_durable(struct publication *pub)
 		const struct error_count *e = &m->errors[i];
 		struct sample *s;
 
-		if (e->kind != ERROR_DURABLE || e->id >= NR_DURABLES)
+		if (e->kind != ERROR_DURABLE || e->id >= NR_DURABLES ||
+		    !durable_is_known(pub, e->id))
 			continue;
 		s = add_process(pub, FAM_FSYNC_ERRORS, VALUE_COUNT, e->n);
 		label(pub, s, "call", durable_names[e->id].call);

@@ -114,6 +114,11 @@ struct process_snap {
 	u64 unsettled_ns;
 	/* Threads ended at each try to read them: records and cells do not quite fit together. */
 	bool torn;
+	/*
+	 * Threads that the kernel has released, and whose last switch was not seen (yet): neither
+	 * the records nor the cells have their books.
+	 */
+	u32 unlisted;
 	struct hist off_cpu[NR_REASONS];
 	struct hist durable[NR_DURABLES];
 

@@ -3,6 +3,7 @@
 #include "user/render/table.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "user/render/activity.h"
@@ -143,6 +144,42 @@ static void print_gates(const struct table_input *in, struct paper *p)
 		paper_end(p);
 }
 
+void table_render_chain(u64 breaks, u64 switches, bool colour, struct buf *buf)
+{
+	struct paper p = { .buf = buf, .width = TABLE_WIDTH, .colour = colour };
+	char line[128], share[HUMAN_WIDTH];
+
+	human_amount(100 * (double)breaks / (double)(switches ? switches : 1), share);
+	snprintf(line, sizeof(line), "%llu of %llu", (unsigned long long)breaks,
+		 (unsigned long long)switches);
+	paper_begin(&p, 0, PAPER_STRONG, "note:");
+	paper_text(&p, PAPER_PLAIN, line);
+	paper_text(&p, PAPER_PLAIN,
+		   "context switches of this machine were not reported by its kernel. Totals come "
+		   "from the kernel's own books and lack nothing; off-CPU reasons and spells are "
+		   "uncertain by about");
+	paper_text(&p, PAPER_PLAIN, share);
+	paper_text(&p, PAPER_PLAIN, "%. Only another kernel is a remedy.");
+	paper_end(&p);
+}
+
+/* A gate by itself says nothing: what this one means, and what to do. */
+static void print_chain(const struct table_input *in, struct buf *buf)
+{
+	const struct family *breaks = &in->now->families[FAM_CHAIN_BREAKS];
+	const struct family *switches = &in->now->families[FAM_SWITCH_CHAIN];
+	const struct family *gates = &in->now->families[FAM_QUALITY_OK];
+
+	for (size_t i = 0; i < gates->nr_samples; i++) {
+		const struct sample *gate = &gates->samples[i];
+
+		if (!gate->u && !strcmp(label_or(gate, "gate", ""), "chain") &&
+		    breaks->nr_samples && switches->nr_samples)
+			table_render_chain(breaks->samples[0].u, switches->samples[0].u, in->colour,
+					   buf);
+	}
+}
+
 /* Why group @up is not up, by its info sample. */
 static const char *group_reason(const struct family_set *set, const struct sample *up)
 {
@@ -196,5 +233,6 @@ int table_render(const struct table_input *in, struct buf *buf)
 	print_lost(in, &p);
 	print_gates(in, &p);
 	print_not_measured(in, &p);
+	print_chain(in, buf);
 	return buf->failed ? -ENOMEM : 0;
 }

@@ -33,4 +33,7 @@ struct table_input {
  */
 int table_render(const struct table_input *in, struct buf *buf);
 
+/* Append what it means that @breaks of @switches were not reported (I-17), in the same width. */
+void table_render_chain(u64 breaks, u64 switches, bool colour, struct buf *buf);
+
 #endif /* SKYOBSERVE_RENDER_TABLE_H */

@@ -25,7 +25,10 @@ static void copy_build_id(const struct elf_file *file, struct target_file *f)
 static void describe(const struct elf_file *file, struct target_file *f)
 {
 	f->n_bytes = file->image.n;
+	f->whole_bytes = file->whole_bytes;
+	f->type = file->type;
 	f->machine = file->machine;
+	f->library = elf_is_library(file);
 	f->dynamic = elf_is_dynamic(file);
 	f->pie = elf_is_pie(file);
 	f->symtab = elf_has_symtab(file);

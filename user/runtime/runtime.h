@@ -47,8 +47,11 @@ enum go_field {
 /* The file. */
 struct target_file {
 	u64 n_bytes;
-	u16 machine;  /* EM_* */
-	bool dynamic; /* it has an interpreter: a loader joins it with libraries */
+	u64 whole_bytes; /* more than @n_bytes if it was cut off */
+	u16 type;	 /* ET_* */
+	u16 machine;	 /* EM_* */
+	bool library;	 /* it is loaded by programs, and is none itself */
+	bool dynamic;	 /* it has an interpreter: a loader joins it with libraries */
 	bool pie;
 	bool symtab;
 	bool dwarf;
