@@ -246,7 +246,7 @@ fuzzers: $(FUZZERS)
 	@:
 
 # The decisions of BPF are compiled for the host there.
-$(B)/tests/sim/%.o: INCLUDES += -Ibpf
+$(B)/tests/sim/%.o $(B)/tests/fuzz/fuzz_http.o: INCLUDES += -Ibpf
 $(FUZZERS): LD_FLAGS += -fsanitize=fuzzer
 
 $(TESTS_USER) $(TESTS_ROOT) $(BENCHES) $(FUZZERS): %: %.o $(TEST_LIB_OBJS) $(LIB)

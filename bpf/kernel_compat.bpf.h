@@ -141,12 +141,14 @@ static __always_inline void compat_task_counts_probed(struct task_struct *task,
  */
 #if defined(__TARGET_ARCH_x86)
 #define CALL_REG_1	  di
+#define CALL_REG_2	  si
 #define CALL_REG_3	  dx
 #define CALL_REG_6	  r9
 #define CALL_ARG(regs, n) KREAD(regs, CALL_REG_##n)
 #else
 /* arm64 keeps the first argument apart: regs[0] is the return value's place. */
 #define CALL_ARG_1(regs)  KREAD(regs, orig_x0)
+#define CALL_ARG_2(regs)  KREAD(regs, regs[1])
 #define CALL_ARG_3(regs)  KREAD(regs, regs[2])
 #define CALL_ARG_6(regs)  KREAD(regs, regs[5])
 #define CALL_ARG(regs, n) CALL_ARG_##n(regs)

@@ -75,6 +75,19 @@ HASH(seed_calls, u32, struct seed_call);
 /* io_uring requests in flight, by request. */
 HASH(uring_requests, u64, struct uring_request);
 
+/*
+ * Interactions: connections by the socket's inode, goroutines that work for one, kinds by their
+ * names, and what is counted of a kind besides its account.
+ */
+HASH(flow_slots, u64, u32);
+MMAP_ARRAY(flows, struct flow);
+FREE_LIST(free_flows);
+HASH(owner_flows, struct owner_key, u32);
+HASH(kinds, struct kind_key, u32);
+FREE_LIST(free_kinds);
+MMAP_ARRAY(kind_hists, struct kind_hists);
+HASH(codes, struct code_key, u64);
+
 /* Losses by reason, in lanes; the chain check per CPU. */
 MMAP_ARRAY(drops, struct drop_cells);
 MMAP_ARRAY(chain, struct chain_cell);

@@ -32,21 +32,34 @@ static __always_inline void charge_reason(struct account_cells *a, u8 reason, u6
 	charge_nth(a, CELL_OFF_CPU, reason, NR_REASONS, ns);
 }
 
-/* Bring an account up to the kernel's counters @k of a thread. */
-static __always_inline void sched_charge_counts(struct thread_cell *t, struct account_cells *a,
-						const struct task_counts *k)
+static __always_inline void sched_charge_cpu(struct thread_cell *t, struct account_cells *a, u64 on)
 {
-	u64 on = k->runtime_ns - t->charged.runtime_ns;
 	u64 system = t->sys_ns < on ? t->sys_ns : on;
 
 	charge(a, CELL_CPU + MODE_SYSTEM, system);
 	charge(a, CELL_CPU + MODE_USER, on - system);
 	t->sys_ns = 0;
+}
+
+/* Bring an account up to the kernel's counters @k of a thread. */
+static __always_inline void sched_charge_counts(struct thread_cell *t, struct account_cells *a,
+						const struct task_counts *k)
+{
+	u64 on = elapsed(k->runtime_ns, t->charged.runtime_ns);
+
+	sched_charge_cpu(t, a, on);
 	charge_reason(a, t->wait_reason, k->run_delay_ns - t->charged.run_delay_ns);
 	charge(a, CELL_SWITCHES + SWITCH_VOLUNTARY, k->nvcsw - t->charged.nvcsw);
 	charge(a, CELL_SWITCHES + SWITCH_INVOLUNTARY, k->nivcsw - t->charged.nivcsw);
 	charge(a, CELL_PAGE_FAULTS, k->faults - t->charged.faults);
-	t->charged = *k;
+	/* What was charged by our clock (sched_settle) may be ahead of the scheduler's. */
+	if (k->runtime_ns < t->charged.runtime_ns) {
+		on = t->charged.runtime_ns;
+		t->charged = *k;
+		t->charged.runtime_ns = on;
+	} else {
+		t->charged = *k;
+	}
 }
 
 /* System time runs while a thread is on a CPU inside a call. */
@@ -128,7 +141,7 @@ static __always_inline void sched_switch_out(struct thread_cell *t, struct accou
 {
 	bool runnable = reason < NR_WAIT_REASONS;
 	u64 spell = elapsed(now, t->since_ns), wait;
-	u64 on = k->runtime_ns - t->charged.runtime_ns;
+	u64 on = elapsed(k->runtime_ns, t->charged.runtime_ns) + t->settled_on_ns;
 	u64 switches = k->nvcsw + k->nivcsw - t->charged.nvcsw - t->charged.nivcsw;
 
 	sched_cut_wait(t, k, switches);
@@ -156,7 +169,40 @@ static __always_inline void sched_switch_out(struct thread_cell *t, struct accou
 	if (runnable)
 		t->wait_reason = REASON_PREEMPTED;
 	t->waited_ns = 0;
+	t->settled_on_ns = 0;
 	t->since_ns = now;
+	t->out_ns = now;
+}
+
+/*
+ * The thread works for another account from now on: charge what it has spent so far, its CPU time
+ * to @spent, its wait for the CPU to @waited. The scheduler's clock stands still while a thread
+ * runs, so this part goes by ours; what the two differ by is made up for at the next switch, in
+ * what is charged then: the thread's total is always the scheduler's. @k are the kernel's counters.
+ * Returns the CPU time.
+ */
+static __always_inline u64 sched_settle(struct thread_cell *t, struct account_cells *spent,
+					struct account_cells *waited, const struct task_counts *k,
+					u64 now)
+{
+	u64 from = t->settled_ns > t->since_ns ? t->settled_ns : t->since_ns;
+	u64 on = elapsed(now, from);
+
+	if (t->run_state != RUN_RUNNING)
+		return 0;
+	sched_stop_system_clock(t, now);
+	sched_charge_cpu(t, spent, on);
+	t->charged.runtime_ns += on;
+	t->settled_on_ns += on;
+	t->settled_ns = now;
+	charge(spent, CELL_PAGE_FAULTS, k->faults - t->charged.faults);
+	t->charged.faults = k->faults;
+	if (!t->unsplit_ns) { /* else it is not known yet what of it was a wait */
+		sched_cut_wait(t, k, 1);
+		charge_reason(waited, t->wait_reason, k->run_delay_ns - t->charged.run_delay_ns);
+		t->charged.run_delay_ns = k->run_delay_ns;
+	}
+	return on;
 }
 
 /*

@@ -201,16 +201,22 @@ static __always_inline void process_thread_ended(const struct thread_cell *t, u6
 		p->end_ns = now;
 }
 
-/* Close the books of a thread and give its slot back. */
-static __always_inline void thread_end(struct thread_cell *t, struct account_cells *a, u64 now)
+/*
+ * Close the books of a thread and give its slot back. The books are kept in the background,
+ * whatever it worked for last.
+ */
+static __always_inline void thread_end(struct thread_cell *t, u64 now)
 {
 	u32 tid = t->tid;
 	u32 *slot = bpf_map_lookup_elem(&thread_slots, &tid);
+	struct account_cells *a;
 	u32 copy;
 
 	if (!slot)
 		return;
 	copy = *slot;
+	t->account = t->process;
+	a = account_cells(t);
 	charge(a, CELL_THREAD_WALL, now - t->begin_ns);
 	charge(a, CELL_ENDED_RUNTIME, t->charged.runtime_ns - t->base.runtime_ns);
 	charge(a, CELL_ENDED_EARLIER_SWITCHES, t->base.nvcsw + t->base.nivcsw);
@@ -244,7 +250,7 @@ static __always_inline void thread_take_over(u32 old_tid, u32 tid, u64 now)
 		return;
 	leader = thread_find(tid);
 	if (leader)
-		thread_end(leader, account_cells(leader), now);
+		thread_end(leader, now);
 	bpf_map_delete_elem(&thread_slots, &old_tid);
 	t->tid = tid;
 	bpf_map_update_elem(&thread_slots, &tid, &copy, BPF_ANY);

@@ -11,8 +11,10 @@
 
 #include "types.h"
 
-#define HIST_MIN_SHIFT	10 /* first bound: 2^10 ns = 1.024 us */
-#define HIST_MAX_SHIFT	36 /* last bound:  2^36 ns = 68.7 s */
+#define HIST_MIN_SHIFT 10 /* first bound: 2^10 ns = 1.024 us */
+#define HIST_MAX_SHIFT 36 /* last bound:  2^36 ns = 68.7 s */
+/* Small counts are observed in 1024ths: 1 is the first bound then. */
+#define HIST_ONE	(1ULL << HIST_MIN_SHIFT)
 #define NR_HIST_BOUNDS	(2 * (HIST_MAX_SHIFT - HIST_MIN_SHIFT) + 1)
 #define NR_HIST_BUCKETS (NR_HIST_BOUNDS + 1)
 

@@ -60,7 +60,7 @@ struct call_class {
 	u8 wait;    /* enum call_wait */
 	u8 durable; /* enum durable_rule */
 	u8 io;	    /* enum call_io */
-	u8 pad;
+	u8 buffer;  /* enum call_buffer */
 };
 
 enum call_abi {
@@ -69,13 +69,24 @@ enum call_abi {
 	ABI_X32,
 };
 
+/* Where the bytes are that a call moved. */
+enum call_buffer {
+	BUFFER_NONE,  /* not in the caller's memory: sendfile */
+	BUFFER_PLAIN, /* (fd, address, ...) */
+	BUFFER_IOVEC, /* (fd, iovec, count) */
+	BUFFER_MSG,   /* (fd, msghdr) */
+	BUFFER_CLOSE, /* none: the descriptor is closed */
+};
+
 /* Set once before the programs are loaded; the verifier folds it away. */
 struct bpf_config {
 	u32 groups;	   /* bit per enum probe_group */
 	u32 lane_mask;	   /* lanes - 1 */
 	u32 max_details;   /* processes and accounts with everything: slots below it */
 	u32 max_processes; /* all slots; the last one is `other`, for those beyond the bound */
-	u32 max_accounts;
+	u32 max_accounts;  /* of processes: their slots; then those of kinds */
+	u32 max_kinds;
+	u32 max_flows;
 	u32 max_rows;
 	u32 observe_all;     /* programs that are executed by nobody's child are taken in as well */
 	u32 nr_wanted_comms; /* entries of struct wanted in use */
@@ -134,14 +145,20 @@ struct task_counts {
 struct thread_cell {
 	u32 tid; /* 0: slot is free */
 	u32 tgid;
-	u32 process;	  /* slot of its process */
-	u32 account;	  /* account that is charged now */
-	u64 begin_ns;	  /* observed since */
-	u64 since_ns;	  /* in run_state since */
-	u64 enter_ns;	  /* entry of the call in flight */
-	u64 sys_since_ns; /* system time is in sys_ns up to here, while in a call and running */
-	u64 sys_ns;	  /* system time not yet charged */
-	u64 waited_ns;	  /* wait for a CPU before the present run, by our stamps */
+	u32 process;	   /* slot of its process */
+	u32 account;	   /* account that is charged now */
+	u64 begin_ns;	   /* observed since */
+	u64 since_ns;	   /* in run_state since */
+	u64 enter_ns;	   /* entry of the call in flight */
+	u64 sys_since_ns;  /* system time is in sys_ns up to here, while in a call and running */
+	u64 sys_ns;	   /* system time not yet charged */
+	u64 waited_ns;	   /* wait for a CPU before the present run, by our stamps */
+	u64 settled_ns;	   /* CPU time of the present run is charged up to here */
+	u64 settled_on_ns; /* so much of it */
+	u64 out_ns;	   /* when it last left its CPU */
+	u64 owner;	   /* whose work it did last: a goroutine; 0 = nobody's */
+	u64 owner_home;	   /* the runtime's own goroutine on this thread (Go: g0), once known */
+	u64 flow_begin_ns; /* of the interaction that is charged now: flows are used again */
 	u64 unsplit_ns;	 /* blocked, then waiting for a CPU; the wake-up between was not reported */
 	s32 nr;		 /* call in flight, or NO_CALL */
 	u8 run_state;	 /* enum run_state */
@@ -153,13 +170,15 @@ struct thread_cell {
 	u8 call_durable; /* 1 + enum durable_call of the call in flight, 0 = none */
 	u8 call_io;	 /* enum call_io of the call in flight */
 	s32 call_fd;	 /* first argument of the call in flight */
+	u32 flow;	 /* 1 + the flow that is charged now, 0 = background */
+	u32 pad;
 	u64 enters;
 	u64 exits;		    /* those with an entry */
 	struct task_counts base;    /* when observing began */
 	struct task_counts charged; /* up to here it is in the account */
 };
 
-_Static_assert(sizeof(struct thread_cell) == 184, "thread_cell has no holes");
+_Static_assert(sizeof(struct thread_cell) == 240, "thread_cell has no holes");
 
 /* The call that a thread was in before it was observed. */
 struct seed_call {
@@ -191,6 +210,18 @@ struct wanted {
  * they are followed; both pop the slot from a free list. The end of its last thread switches it
  * off. User space gives the slot back once it has taken the totals over.
  */
+/* How the work of one interaction is told from that of another. */
+enum owner_mode {
+	OWNER_NONE,   /* interactions are not looked for */
+	OWNER_THREAD, /* a thread works for the connection that it last read or wrote */
+	OWNER_GO,     /* a goroutine: the members of Go's structures are where owner_how says */
+};
+
+struct owner_how {
+	u32 mode; /* enum owner_mode */
+	u32 g_m, m_g0, m_curg;
+};
+
 struct process_cell {
 	u32 tgid;    /* 0: the slot is free */
 	u32 account; /* of its background */
@@ -204,6 +235,121 @@ struct process_cell {
 	u32 execs;		  /* programs that it executed */
 	struct task_counts ended; /* the kernel's sums of its threads that were gone by then */
 	char comm[COMM_BYTES];	  /* if the programs took it in: at its birth, or its first exec */
+	struct owner_how owner;
+	u32 open_flows; /* interactions in flight that have an owner */
+	u32 pad;
+};
+
+/* --- interactions --- */
+
+#define KIND_NAME_BYTES 60
+/* What is looked at of a request's path; a longer one is counted by its beginning. */
+#define HTTP_PATH_BYTES 120
+#define HTTP_HEAD_BYTES 512 /* of a response */
+
+enum http_state {
+	HTTP_METHOD,
+	HTTP_PATH,
+	HTTP_VERSION,
+	HTTP_REQUEST, /* it is one */
+	HTTP_NONE,    /* it is none */
+};
+
+/* A request as far as it was read. */
+struct http_request {
+	u64 word; /* letters */
+	u64 method;
+	u16 path_len;
+	u8 state; /* enum http_state */
+	u8 name_len, segment_at, segment_len, segment_digits, segment_odd, shortened;
+	u8 pad[3];
+	char name[KIND_NAME_BYTES]; /* "GET /user/:id" */
+};
+
+enum http_header {
+	HTTP_HEADER_OTHER, /* no name yet */
+	HTTP_HEADER_SKIPPED,
+	HTTP_HEADER_LENGTH,
+	HTTP_HEADER_TYPE,
+	HTTP_HEADER_ENCODING,
+};
+
+/* The head of a response as far as it was written. */
+struct http_response {
+	u64 tail; /* the last letters */
+	u64 length;
+	u32 code;
+	u16 head_len;
+	u8 column;
+	u8 header; /* enum http_header */
+	u8 has_length, is_chunked, is_stream;
+	u8 pad[5];
+};
+
+enum response_body {
+	BODY_NONE,
+	BODY_LENGTH,
+	BODY_CHUNKED,
+	BODY_UNTIL_CLOSE,
+	BODY_STREAM,
+};
+
+enum flow_state {
+	FLOW_IDLE,    /* between two interactions */
+	FLOW_REQUEST, /* the request's head is not all there */
+	FLOW_OPEN,    /* an interaction; nothing was answered yet */
+	FLOW_HEAD,    /* the response's head is not all written */
+	FLOW_BODY,    /* @body says what is awaited */
+	FLOW_STREAM,  /* an event stream, or upgraded: a session */
+};
+
+/*
+ * One connection of a target on which a request was read. Found by the socket's inode number, which
+ * no two sockets have one after the other.
+ */
+struct flow {
+	u64 inode; /* 0: the slot is free */
+	u32 process;
+	u32 account; /* of its kind */
+	u8 state;    /* enum flow_state */
+	u8 body;     /* enum response_body */
+	u8 ahead;    /* a byte that was read before the response was seen to be complete, or 0 */
+	u8 pad;
+	u32 tgid;
+	u64 ahead_ns;
+	u64 owner; /* the goroutine that read the request; 0: whoever works on the connection */
+	u64 begin_ns;
+	u64 last_write_ns;
+	u64 remaining; /* bytes of the body that are not written yet */
+	/* Of this interaction, by those who worked for it. */
+	u64 cpu_ns, off_cpu_ns, enters, fsyncs;
+	struct http_request request;
+	struct http_response response;
+	u8 bytes[HTTP_HEAD_BYTES]; /* copied from the target, to be looked at */
+};
+
+struct owner_key {
+	u64 owner;
+	u32 tgid;
+	u32 pad;
+};
+
+struct kind_key {
+	u32 process;
+	char name[KIND_NAME_BYTES];
+};
+
+struct code_key {
+	u32 account;
+	u32 code; /* of HTTP; INTERACTION_ABORTED */
+};
+
+#define INTERACTION_ABORTED 0
+#define INTERACTION_SESSION 0xffffffff /* it goes on as one; not a key */
+
+/* Histograms of one kind, one observation per interaction. Counts are in 1024ths (HIST_ONE). */
+struct kind_hists {
+	struct hist duration, cpu, off_cpu, enters, fsyncs;
 };
 
 struct account_cells {

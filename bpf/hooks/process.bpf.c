@@ -30,7 +30,7 @@ int sched_process_fork(void *ctx)
 	}
 	stale = thread_find(tid);
 	if (stale) /* the number is used again, and the end of its last owner was not reported */
-		thread_end(stale, account_cells(stale), now);
+		thread_end(stale, now);
 	thread_add(tid, tgid, now, &none);
 	return 0;
 }
@@ -51,6 +51,7 @@ static __always_inline void process_executes(struct task_struct *task)
 	p = process_find(tgid, &slot);
 	if (!p || slot == cfg.max_processes - 1)
 		return;
+	p->owner.mode = OWNER_NONE; /* what is known is of another program */
 	p->execs++; /* one thread is left: nobody else counts */
 	if (p->flags & PROCESS_EXECUTED)
 		return;

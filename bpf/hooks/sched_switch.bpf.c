@@ -4,6 +4,7 @@
 
 #include "threads.bpf.h"
 
+#include "interactions.bpf.h"
 #include "sched.bpf.h"
 #include "waits.bpf.h"
 
@@ -38,12 +39,16 @@ static __always_inline void switch_out(struct thread_cell *t, struct task_struct
 				&counts);
 	if (!t)
 		return;
+	if (group_on(GROUP_INTERACTIONS) && t->nr == NO_CALL)
+		current_leaves_user_mode(now);
+	if (group_on(GROUP_INTERACTIONS) && t->flow)
+		current_spends(elapsed(counts.runtime_ns, t->charged.runtime_ns));
 	a = account_cells(t);
 	if (!preempted && state)
 		reason = block_reason(t, task, KREAD_BIT(task, in_iowait), state);
 	sched_switch_out(t, a, process_hists(t), &counts, now, reason);
 	if (!preempted && state & COMPAT_TASK_DEAD)
-		thread_end(t, a, now);
+		thread_end(t, now);
 }
 
 HOOK(sched_switch)
@@ -75,6 +80,8 @@ int sched_switch(void *ctx)
 			state = (u32)ARG(ctx, 3);
 		switch_out(out, prev, now, preempted, state);
 	}
+	if (in && group_on(GROUP_INTERACTIONS) && in->flow)
+		flow_rests(in->flow, in->flow_begin_ns, in->out_ns, now);
 	if (in)
 		sched_switch_in(in, account_cells(in), process_hists(in), now);
 	return 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Hook: a system call is entered. Groups: syscalls, fsync; marks the call for sched. */
+/* Hook: a system call is entered. Groups: syscalls, fsync, interactions; marks the call for sched.
+ */
 #include "vmlinux.h"
 
 #include "threads.bpf.h"
 
+#include "interactions.bpf.h"
 #include "syscalls.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -39,10 +41,15 @@ static __always_inline void count_foreign(const struct thread_cell *t, u8 abi, u
 
 static __always_inline void count_call(const struct thread_cell *t, u32 nr)
 {
-	u32 key = lane() * cfg.max_details + t->account;
+	u32 stride = cfg.max_details + cfg.max_kinds, slot = t->account, key;
 	struct account_calls *c;
 
-	if (t->account >= cfg.max_details) {
+	if (slot >= cfg.max_processes) /* of a kind: behind those of processes */
+		slot -= cfg.max_processes - cfg.max_details;
+	else if (slot >= cfg.max_details)
+		slot = stride;
+	key = lane() * stride + slot;
+	if (slot >= stride) {
 		charge(account_cells(t), CELL_SMALL_SYSCALLS, 1);
 		return;
 	}
@@ -92,6 +99,10 @@ static __always_inline void on_sys_enter(struct pt_regs *regs, u64 id)
 	abi = abi_of(id);
 	if (abi == ABI_X32)
 		id &= ~X32_BIT;
+	if (abi == ABI_NATIVE && id < NR_CALL_SLOTS && group_on(GROUP_INTERACTIONS)) {
+		t->call_fd = (s32)CALL_ARG(regs, 1);
+		interactions_enter(t, id, now);
+	}
 	syscall_begin(t, (s32)id, abi, now);
 	if (abi == ABI_NATIVE && id < NR_CALL_SLOTS) {
 		classify(t, regs, id);

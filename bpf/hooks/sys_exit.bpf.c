@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Hook: a system call returns. Groups: syscalls, fsync. */
+/* Hook: a system call returns. Groups: syscalls, fsync, interactions. */
 #include "vmlinux.h"
 
 #include "threads.bpf.h"
 
 #include "errors.bpf.h"
+#include "interactions.bpf.h"
 #include "syscalls.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -54,6 +55,7 @@ static __always_inline void end_durable(struct thread_cell *t, u64 ns, u32 code)
 {
 	u64 call = t->call_durable - 1;
 	struct process_hists *h = process_hists(t);
+	struct flow *f;
 
 	barrier_var(call);
 	if (call >= NR_DURABLES)
@@ -64,18 +66,24 @@ static __always_inline void end_durable(struct thread_cell *t, u64 ns, u32 code)
 		count_error(t->process, ERROR_DURABLE, call, code);
 	else
 		charge_nth(account_cells(t), CELL_FSYNCS, call, NR_DURABLES, 1);
+	if (!code && group_on(GROUP_INTERACTIONS)) {
+		f = flow_of(t);
+		if (f)
+			add(&f->fsyncs, 1);
+	}
 }
 
-static __always_inline void on_sys_exit(long ret)
+static __always_inline void on_sys_exit(struct pt_regs *regs, long ret)
 {
 	struct thread_cell *t = thread_current();
-	u64 ns = 0;
+	u64 ns = 0, now;
 	u32 code, nr;
 
 	if (!t)
 		return;
 	nr = t->nr;
-	if (!syscall_end(t, bpf_ktime_get_ns(), &ns)) {
+	now = bpf_ktime_get_ns();
+	if (!syscall_end(t, now, &ns)) {
 		charge(account_cells(t), CELL_EXITS_UNMATCHED, 1);
 		return;
 	}
@@ -93,11 +101,12 @@ static __always_inline void on_sys_exit(long ret)
 		charge(account_cells(t), CELL_READ_BYTES, ret);
 	else if (ret > 0 && t->call_io == CALL_IO_WRITE)
 		charge(account_cells(t), CELL_WRITTEN_BYTES, ret);
+	interactions_exit(t, regs, nr, ret, now);
 }
 
 HOOK(sys_exit)
 int sys_exit(void *ctx)
 {
-	on_sys_exit((long)ARG(ctx, 1));
+	on_sys_exit((struct pt_regs *)ARG(ctx, 0), (long)ARG(ctx, 1));
 	return 0;
 }

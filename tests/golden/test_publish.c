@@ -19,13 +19,14 @@
 #define MICRO	1000ULL
 #define WALL_NS 1767225600000000000ULL /* when the machine booted */
 
-#define MAX_PROCS 3
+#define MAX_PROCS 4
 
 /* Three processes, two of one name, and room for their parts. */
 struct scene {
 	struct snapshot snap;
 	struct process_snap procs[MAX_PROCS];
 	struct process_totals totals[MAX_PROCS];
+	struct kind_snap kinds[3];
 	struct call_hist call_hists[2];
 	struct error_count errors[5];
 	struct foreign_count foreign[2];
@@ -291,6 +292,41 @@ static void fill_scene(void)
 	scene.facts.resident_bytes = 1 << 24;
 }
 
+/* A process whose interactions are told apart: what was charged to each, and to the background. */
+static void fill_served(struct process_snap *p)
+{
+	struct kind_snap *k = scene.kinds;
+
+	p->details = false;
+	snprintf(k[1].name, sizeof(k[1].name), "%s", "other");
+	snprintf(k[2].name, sizeof(k[2].name), "%s", "POST /user/:id");
+	k[0].cells[CELL_CPU] = 3 * SECOND;
+	k[0].cells[CELL_SMALL_SYSCALLS] = 20;
+	k[2].cells[CELL_CPU] = SECOND;
+	k[2].cells[CELL_CPU + MODE_SYSTEM] = 250 * NS_PER_MS;
+	k[2].cells[CELL_SMALL_SYSCALLS] = 14;
+	k[2].cells[CELL_FSYNCS] = 2;
+	k[2].cells[CELL_BEGUN] = 5;
+	k[2].cells[CELL_COMPLETED] = 4;
+	k[2].cells[CELL_SESSIONS_OPENED] = 3;
+	k[2].cells[CELL_SESSIONS_CLOSED] = 1;
+	k[2].cells[CELL_UNOWNED_WALL] = 7 * NS_PER_MS;
+	k[2].codes[k[2].nr_codes++] = (struct code_count){ 200, 2 };
+	k[2].codes[k[2].nr_codes++] = (struct code_count){ INTERACTION_ABORTED, 1 };
+	k[2].codes[k[2].nr_codes++] = (struct code_count){ CODE_OTHER, 1 };
+	observe(&k[2].hists.duration, 3 * NS_PER_MS, 2);
+	observe(&k[2].hists.enters, 7 * HIST_ONE, 2);
+	observe(&k[2].hists.fsyncs, HIST_ONE, 2);
+	p->kinds = k;
+	p->nr_kinds = 3;
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t c = 0; c < NR_CELLS; c++)
+			p->cells[c] += k[i].cells[c];
+	}
+	p->enters_before = p->enters_after = 34;
+	p->cells[CELL_ENTERS] = p->cells[CELL_EXITS] = 34;
+}
+
 TEST(publish_whole_scene)
 {
 	fill_scene();
@@ -307,6 +343,15 @@ TEST(publish_whole_scene_with_pids)
 	scene.facts.label_pid = true;
 	publish_scene();
 	check_golden("pids.prom", PROM_TEXT);
+	end_scene();
+}
+
+TEST(publish_what_is_charged_to_each_kind)
+{
+	begin_scene();
+	fill_served(add_process("web", 80));
+	publish_scene();
+	check_golden("kinds.prom", PROM_TEXT);
 	end_scene();
 }
 
@@ -691,6 +736,35 @@ TEST(publish_sums_of_the_calls_are_the_total)
 	end_scene();
 }
 
+TEST(publish_sums_of_the_kinds_are_the_process)
+{
+	u64 ns = 0, calls = 0;
+
+	begin_scene();
+	fill_served(add_process("web", 80));
+	publish_scene();
+	for (u64 i = 0; i < nr_samples(FAM_CPU); i++)
+		ns += scene.set.families[FAM_CPU].samples[i].u;
+	for (u64 i = 0; i < nr_samples(FAM_SYSCALLS); i++)
+		calls += scene.set.families[FAM_SYSCALLS].samples[i].u;
+	CHECK_EQ_U64(ns, scene.totals[0].cells[CELL_CPU] + scene.totals[0].cells[CELL_CPU + 1]);
+	CHECK_EQ_U64(ns, 4250 * NS_PER_MS);
+	CHECK_EQ_U64(calls, 34);
+	end_scene();
+}
+
+TEST(publish_without_the_group_kinds_are_not_told_apart)
+{
+	begin_scene();
+	fill_served(add_process("web", 80));
+	scene.snap.groups[GROUP_INTERACTIONS].up = false;
+	publish_scene();
+	CHECK_EQ_U64(nr_samples(FAM_SYSCALLS), 1);
+	CHECK_EQ_U64(nr_samples(FAM_INTERACTIONS), 0);
+	CHECK_EQ_U64(nr_samples(FAM_SESSIONS), 0);
+	end_scene();
+}
+
 TEST(publish_every_quantity_says_how_it_is_measured)
 {
 	fill_scene();
@@ -715,6 +789,7 @@ TEST(publish_no_family_of_the_table_is_forgotten)
 {
 	/* The scene has everything: a row that is never published promises what nobody measures. */
 	fill_scene();
+	fill_served(add_process("web", 80));
 	publish_scene();
 	for (u32 i = 0; i < NR_FAMILIES; i++) {
 		if (!nr_samples(i))

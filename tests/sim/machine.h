@@ -259,7 +259,7 @@ static void program_switch_out(struct thread_cell *t, struct task *task, u64 now
 		reason = block_reason(t, &task->k, task->k.in_iowait, state);
 	sched_switch_out(t, account_cells(t), process_hists(t), &task->k.counts, now, reason);
 	if (!preempted && state & COMPAT_TASK_DEAD)
-		thread_end(t, account_cells(t), now);
+		thread_end(t, now);
 }
 
 static void program_switch(struct machine *m, u32 cpu, struct task *prev, struct task *next,
@@ -324,7 +324,7 @@ static void program_fork(struct machine *m, struct task *child)
 		return;
 	stale = thread_find(child->k.pid);
 	if (stale)
-		thread_end(stale, account_cells(stale), m->now);
+		thread_end(stale, m->now);
 	thread_add(child->k.pid, child->k.tgid, m->now, &none);
 }
 

@@ -175,7 +175,7 @@ TEST(call_rt_sigreturn_is_the_call_without_errors)
 		const char *name;
 		u8 io;
 	} rows[] = {
-#define CALL(name, wait, durable, io) { name, CALL_IO_##io },
+#define CALL(name, wait, durable, io, buffer) { name, CALL_IO_##io },
 #include "calls.def"
 #undef CALL
 	};
@@ -249,7 +249,7 @@ TEST(call_durable_rules)
 TEST(call_durable_rules_of_the_table_can_be_met)
 {
 	static const u8 rules[] = {
-#define CALL(name, wait, durable, io) RULE_##durable,
+#define CALL(name, wait, durable, io, buffer) RULE_##durable,
 #include "calls.def"
 #undef CALL
 	};

@@ -43,7 +43,7 @@ static u64 cell(u32 id)
 
 static void end(struct thread_cell *t, u64 now)
 {
-	thread_end(t, account_cells(t), now);
+	thread_end(t, now);
 }
 
 TEST(thread_of_a_stranger_is_not_met)

@@ -114,7 +114,7 @@ TEST(syscall_names_agree_with_this_machine)
 TEST(syscall_classes_name_real_calls)
 {
 	static const char *const names[] = {
-#define CALL(name, wait, durable, io) name,
+#define CALL(name, wait, durable, io, buffer) name,
 #include "calls.def"
 #undef CALL
 	};

@@ -31,9 +31,8 @@ static void add_u64s(u64 *sum, const u64 *lane, size_t n)
 		sum[i] += __atomic_load_n(&lane[i], __ATOMIC_RELAXED);
 }
 
-/* Sum of element @i of a map over its lanes, which are @stride elements apart. */
-static void add_lanes(const struct bpf_session *s, enum session_map map, u32 i, u32 stride,
-		      void *sum, size_t bytes)
+void collect_lanes(const struct bpf_session *s, enum session_map map, u32 i, u32 stride, void *sum,
+		   size_t bytes)
 {
 	memset(sum, 0, bytes);
 	for (u32 lane = 0; lane < s->lanes; lane++) {
@@ -48,12 +47,12 @@ static void read_cells(const struct bpf_session *s, struct process_snap *p)
 {
 	struct process_hists hists;
 
-	add_lanes(s, MAP_cells, p->slot, s->bounds.max_processes, p->cells, sizeof(p->cells));
+	collect_lanes(s, MAP_cells, p->slot, session_accounts(s), p->cells, sizeof(p->cells));
 	p->details = p->slot < s->bounds.max_details;
 	if (!p->details)
 		return;
-	add_lanes(s, MAP_calls, p->slot, s->bounds.max_details, p->calls, sizeof(p->calls));
-	add_lanes(s, MAP_hists, p->slot, s->bounds.max_details, &hists, sizeof(hists));
+	collect_lanes(s, MAP_calls, p->slot, session_call_accounts(s), p->calls, sizeof(p->calls));
+	collect_lanes(s, MAP_hists, p->slot, s->bounds.max_details, &hists, sizeof(hists));
 	memcpy(p->off_cpu, hists.off_cpu, sizeof(p->off_cpu));
 	memcpy(p->durable, hists.durable, sizeof(p->durable));
 }
@@ -80,7 +79,7 @@ static int read_call_hists(const struct bpf_session *s, struct process_snap *p)
 		if (!row)
 			continue;
 		c->nr = nr;
-		add_lanes(s, MAP_row_hists, row, s->bounds.max_rows, &c->hist, sizeof(c->hist));
+		collect_lanes(s, MAP_row_hists, row, s->bounds.max_rows, &c->hist, sizeof(c->hist));
 		p->nr_call_hists++;
 	}
 	return 0;
@@ -88,9 +87,8 @@ static int read_call_hists(const struct bpf_session *s, struct process_snap *p)
 
 /* --- open sets --- */
 
-/* Read a whole hash: keys and values are @ret_keys, @ret_values (to be freed). */
-static int read_hash(const struct session_map_state *m, size_t key_bytes, void **ret_keys,
-		     void **ret_values, u32 *ret_n)
+int collect_hash(const struct session_map_state *m, size_t key_bytes, void **ret_keys,
+		 void **ret_values, u32 *ret_n)
 {
 	LIBBPF_OPTS(bpf_map_batch_opts, opts);
 	u32 n = m->max_entries; /* at once, so that no bucket is ever too large for the batch */
@@ -113,7 +111,7 @@ fail:
 	return -ENOMEM;
 }
 
-static struct process_snap *process_by_slot(struct snapshot *snap, u32 slot)
+struct process_snap *collect_by_slot(struct snapshot *snap, u32 slot)
 {
 	for (size_t i = 0; i < snap->nr_counted; i++) {
 		if (snap->processes[i].slot == slot)
@@ -143,12 +141,12 @@ static int read_errors(const struct bpf_session *s, struct snapshot *snap)
 	for (size_t i = 0; i < snap->nr_counted; i++)
 		snap->processes[i].nr_errors = 0;
 
-	r = m->fd < 0 ? 1 : read_hash(m, sizeof(struct error_key), &keys, &values, &n);
+	r = m->fd < 0 ? 1 : collect_hash(m, sizeof(struct error_key), &keys, &values, &n);
 	if (r)
 		return r < 0 ? r : 0;
 	for (u32 i = 0; i < n && !r; i++) {
 		const struct error_key *k = &((const struct error_key *)keys)[i];
-		struct process_snap *p = process_by_slot(snap, k->process);
+		struct process_snap *p = collect_by_slot(snap, k->process);
 		struct error_count *grown;
 
 		if (!p)
@@ -172,6 +170,19 @@ static int read_errors(const struct bpf_session *s, struct snapshot *snap)
 	return r;
 }
 
+static struct process_snap *process_by_account(struct snapshot *snap, u32 account)
+{
+	struct process_snap *p = collect_by_slot(snap, account);
+
+	for (size_t i = 0; !p && i < snap->nr_counted; i++) {
+		for (size_t k = 1; k < snap->processes[i].nr_kinds; k++) {
+			if (snap->processes[i].kinds[k].account == account)
+				p = &snap->processes[i];
+		}
+	}
+	return p;
+}
+
 static int read_foreign(const struct bpf_session *s, struct snapshot *snap)
 {
 	const struct session_map_state *m = &s->maps[MAP_foreign_calls];
@@ -182,12 +193,12 @@ static int read_foreign(const struct bpf_session *s, struct snapshot *snap)
 	for (size_t i = 0; i < snap->nr_counted; i++)
 		snap->processes[i].nr_foreign = 0;
 
-	r = m->fd < 0 ? 1 : read_hash(m, sizeof(struct foreign_key), &keys, &values, &n);
+	r = m->fd < 0 ? 1 : collect_hash(m, sizeof(struct foreign_key), &keys, &values, &n);
 	if (r)
 		return r < 0 ? r : 0;
 	for (u32 i = 0; i < n && !r; i++) {
 		const struct foreign_key *k = &((const struct foreign_key *)keys)[i];
-		struct process_snap *p = process_by_slot(snap, k->account);
+		struct process_snap *p = process_by_account(snap, k->account);
 		struct foreign_count *grown;
 
 		if (!p)
@@ -289,7 +300,7 @@ static u64 cell_now(const struct bpf_session *s, const struct process_snap *p, e
 
 	for (u32 lane = 0; lane < s->lanes; lane++) {
 		const struct account_cells *a =
-			session_element(s, MAP_cells, lane * s->bounds.max_processes + p->slot);
+			session_element(s, MAP_cells, lane * session_accounts(s) + p->slot);
 
 		if (a)
 			n += __atomic_load_n(&a->cell[cell], __ATOMIC_RELAXED);
@@ -343,6 +354,8 @@ static int read_counters(const struct bpf_session *s, struct snapshot *snap, str
 		r = read_call_hists(s, &snap->processes[i]);
 		read_cells(s, &snap->processes[i]);
 	}
+	if (!r)
+		r = collect_kinds(s, snap);
 	if (!r)
 		r = read_foreign(s, snap);
 	return r ? err_set(err, r, "no memory for a snapshot") : 0;
@@ -461,7 +474,7 @@ static int read_ourselves(const struct bpf_session *s, struct snapshot *snap)
 {
 	int r;
 
-	add_lanes(s, MAP_drops, 0, 1, snap->drops, sizeof(snap->drops));
+	collect_lanes(s, MAP_drops, 0, 1, snap->drops, sizeof(snap->drops));
 	for (u32 cpu = 0; cpu < s->cpus; cpu++) {
 		const struct chain_cell *c = session_element(s, MAP_chain, cpu);
 

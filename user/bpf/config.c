@@ -83,7 +83,8 @@ static void fill_calls(struct call_class *calls)
 		const char *name;
 		struct call_class class;
 	} table[] = {
-#define CALL(name, wait, durable, io) { name, { WAIT_##wait, RULE_##durable, CALL_IO_##io, 0 } },
+#define CALL(name, wait, durable, io, buffer) \
+	{ name, { WAIT_##wait, RULE_##durable, CALL_IO_##io, BUFFER_##buffer } },
 #include "calls.def"
 #undef CALL
 	};
@@ -106,7 +107,9 @@ void bpf_config_fill(const struct btf *kernel_btf, const struct bpf_bounds *boun
 		.lane_mask = lanes - 1,
 		.max_details = bounds->max_details,
 		.max_processes = bounds->max_processes,
-		.max_accounts = bounds->max_processes,
+		.max_accounts = bounds->max_processes + bounds->max_kinds,
+		.max_kinds = bounds->max_kinds,
+		.max_flows = bounds->max_flows,
 		.max_rows = bounds->max_rows,
 		.switch_has_state = proto && btf_vlen(proto) == 5,
 		.uring_submit_form = submit_form(kernel_btf),

@@ -17,6 +17,7 @@ static const char *const map_names[NR_SESSION_MAPS] = {
 struct map_sizes {
 	u32 pid_blocks, pids, hints, threads, details, processes, lane_details, lane_accounts;
 	u32 rows, lane_rows, errors, lanes, cpus, one;
+	u32 lane_calls, flows, kinds, lane_kinds, codes;
 };
 
 static u32 map_max_entries(const struct bpf_session *s, enum session_map map)
@@ -30,8 +31,13 @@ static u32 map_max_entries(const struct bpf_session *s, enum session_map map)
 		.details = s->bounds.max_details,
 		.processes = s->bounds.max_processes,
 		.lane_details = s->lanes * s->bounds.max_details,
-		/* One account per process: its background. */
-		.lane_accounts = s->lanes * s->bounds.max_processes,
+		/* One account per process, its background; then those of kinds. */
+		.lane_accounts = s->lanes * session_accounts(s),
+		.lane_calls = s->lanes * session_call_accounts(s),
+		.flows = s->bounds.max_flows,
+		.kinds = s->bounds.max_kinds,
+		.lane_kinds = s->lanes * s->bounds.max_kinds,
+		.codes = s->bounds.max_kinds * MAX_KIND_CODES,
 		.rows = s->bounds.max_rows,
 		.lane_rows = s->lanes * s->bounds.max_rows,
 		.errors = s->bounds.max_errors,
@@ -150,6 +156,8 @@ int session_maps_ready(struct bpf_session *s, struct err *err)
 	} lists[] = {
 		{ MAP_free_threads, 0, s->bounds.max_threads },
 		{ MAP_free_rows, 1, s->bounds.max_rows }, /* row 0 means "none yet" */
+		{ MAP_free_flows, 0, s->bounds.max_flows },
+		{ MAP_free_kinds, s->bounds.max_processes, session_accounts(s) },
 		{ MAP_free_details, 0, s->bounds.max_details },
 		/* The last slot is `other`. */
 		{ MAP_free_processes, s->bounds.max_details, s->bounds.max_processes - 1 },

@@ -21,7 +21,9 @@ const struct bpf_bounds bpf_bounds_default = {
 	.max_threads = 16384, /* 3 MB of cells */
 	.max_rows = 3072,     /* 48 calls of each process with details; 1.4 MB a lane */
 	.max_errors = 4096,
-	.max_lanes = 8, /* beyond that, memory grows faster than contention falls */
+	.max_kinds = 128,
+	.max_flows = 8192, /* 7 MB */
+	.max_lanes = 8,	   /* beyond that, memory grows faster than contention falls */
 	.max_pid = 4194304,
 };
 
@@ -345,6 +347,8 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 	for (int i = 0; i < NR_SESSION_MAPS; i++)
 		s->maps[i].fd = -1;
 	s->bounds = config->bounds;
+	if (!(config->groups & 1u << GROUP_INTERACTIONS))
+		s->bounds.max_kinds = s->bounds.max_flows = 1;
 	s->cpus = (u32)libbpf_num_possible_cpus();
 	s->lanes = choose_lanes(s->cpus, s->bounds.max_lanes);
 

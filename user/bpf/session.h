@@ -27,6 +27,8 @@ struct bpf_bounds {
 	u32 max_rows;	/* duration histograms of system calls, of all processes */
 	u32 max_errors; /* (process, call, errno) triples */
 	u32 max_lanes;	/* copies of the counters, at most one per CPU; a power of two */
+	u32 max_kinds;	/* kinds of interactions, of all processes, `other` of each included */
+	u32 max_flows;	/* connections on which requests are read */
 	u32 max_pid;	/* largest process id of this machine */
 };
 
@@ -122,6 +124,13 @@ struct process_slot {
 
 /* Fill @ret_slots with up to @n slots in use, ascending. Returns how many there are. */
 size_t bpf_session_scan(const struct bpf_session *s, struct process_slot *ret_slots, size_t n);
+
+/*
+ * Look for interactions of the process in @slot from now on. Its kind `other` is there from the
+ * beginning. -ENOSPC: there are too many kinds.
+ */
+int bpf_session_set_owner(struct bpf_session *s, u32 slot, const struct owner_how *how,
+			  struct err *err);
 
 /* The slot that stands for all processes beyond max_processes. */
 u32 bpf_session_other_slot(const struct bpf_session *s);

@@ -21,7 +21,7 @@
 	MAP(free_details, details)     \
 	MAP(free_processes, processes) \
 	MAP(cells, lane_accounts)      \
-	MAP(calls, lane_details)       \
+	MAP(calls, lane_calls)         \
 	MAP(hists, lane_details)       \
 	MAP(call_rows, details)        \
 	MAP(row_claims, rows)          \
@@ -31,6 +31,14 @@
 	MAP(foreign_calls, errors)     \
 	MAP(seed_calls, threads)       \
 	MAP(uring_requests, threads)   \
+	MAP(flow_slots, flows)         \
+	MAP(flows, flows)              \
+	MAP(free_flows, flows)         \
+	MAP(owner_flows, flows)        \
+	MAP(kinds, kinds)              \
+	MAP(free_kinds, kinds)         \
+	MAP(kind_hists, lane_kinds)    \
+	MAP(codes, codes)              \
 	MAP(drops, lanes)              \
 	MAP(chain, cpus)
 
@@ -80,5 +88,49 @@ int session_share_maps(struct bpf_session *s, struct bpf_object *obj, struct err
 int session_maps_ready(struct bpf_session *s, struct err *err);
 
 void session_maps_done(struct bpf_session *s);
+
+/* Accounts: those of processes, at their slots, then those of kinds. */
+static inline u32 session_accounts(const struct bpf_session *s)
+{
+	return s->bounds.max_processes + s->bounds.max_kinds;
+}
+
+/* Those of them with calls by name: of processes with details, then of kinds. */
+static inline u32 session_call_accounts(const struct bpf_session *s)
+{
+	return s->bounds.max_details + s->bounds.max_kinds;
+}
+
+/* --- session_process.c --- */
+
+/* Zero element @i of a map in every lane; lanes are @stride elements apart. */
+void session_clear_lanes(struct bpf_session *s, enum session_map map, u32 i, u32 stride);
+
+/* Delete the keys of a hash whose first field is @first (a process or an account). */
+void session_release_keys(struct bpf_session *s, enum session_map map, size_t key_bytes, u32 first);
+
+/* --- session_kinds.c --- */
+
+/* Forget the connections and kinds of the process in @slot. */
+void session_release_kinds(struct bpf_session *s, u32 slot);
+
+/* --- collect.c --- */
+
+/* Sum of element @i of a map over its lanes, which are @stride elements apart. */
+void collect_lanes(const struct bpf_session *s, enum session_map map, u32 i, u32 stride, void *sum,
+		   size_t bytes);
+/* Read a whole hash: keys and values are @ret_keys, @ret_values (to be freed). -ENOMEM. */
+int collect_hash(const struct session_map_state *m, size_t key_bytes, void **ret_keys,
+		 void **ret_values, u32 *ret_n);
+/* NULL: nobody of @snap is there. */
+struct process_snap *collect_by_slot(struct snapshot *snap, u32 slot);
+
+/* --- collect_kinds.c --- */
+
+/*
+ * Read the kinds of the processes in @snap, and add what they were charged to the cells and calls
+ * of these. -ENOMEM.
+ */
+int collect_kinds(const struct bpf_session *s, struct snapshot *snap);
 
 #endif /* SKYOBSERVE_BPF_SESSION_IMPL_H */

@@ -208,7 +208,7 @@ void bpf_session_end(struct bpf_session *s, u32 slot)
 		p->end_ns = session_now();
 }
 
-static void clear_lanes(struct bpf_session *s, enum session_map map, u32 i, u32 stride)
+void session_clear_lanes(struct bpf_session *s, enum session_map map, u32 i, u32 stride)
 {
 	for (u32 lane = 0; lane < s->lanes; lane++) {
 		void *element = session_element(s, map, lane * stride + i);
@@ -230,13 +230,12 @@ static void release_rows(struct bpf_session *s, u32 slot)
 			continue;
 		(void)bpf_map_delete_elem(s->maps[MAP_row_claims].fd, &key);
 		rows->row[nr] = 0;
-		clear_lanes(s, MAP_row_hists, row, s->bounds.max_rows);
+		session_clear_lanes(s, MAP_row_hists, row, s->bounds.max_rows);
 		(void)bpf_map_update_elem(s->maps[MAP_free_rows].fd, NULL, &row, BPF_ANY);
 	}
 }
 
-/* Delete the keys of a hash whose first field is @first (a process or an account). */
-static void release_keys(struct bpf_session *s, enum session_map map, size_t key_bytes, u32 first)
+void session_release_keys(struct bpf_session *s, enum session_map map, size_t key_bytes, u32 first)
 {
 	u32 key[4], next[4];
 	int fd = s->maps[map].fd;
@@ -258,14 +257,15 @@ void bpf_session_release(struct bpf_session *s, u32 slot)
 		return;
 	if (p->live_threads)
 		reap_threads(s, slot);
-	clear_lanes(s, MAP_cells, slot, s->bounds.max_processes);
+	session_release_kinds(s, slot);
+	session_clear_lanes(s, MAP_cells, slot, session_accounts(s));
 	if (slot < s->bounds.max_details) {
-		clear_lanes(s, MAP_calls, slot, s->bounds.max_details);
-		clear_lanes(s, MAP_hists, slot, s->bounds.max_details);
+		session_clear_lanes(s, MAP_calls, slot, session_call_accounts(s));
+		session_clear_lanes(s, MAP_hists, slot, s->bounds.max_details);
 		release_rows(s, slot);
 	}
-	release_keys(s, MAP_errors, sizeof(struct error_key), slot);
-	release_keys(s, MAP_foreign_calls, sizeof(struct foreign_key), slot);
+	session_release_keys(s, MAP_errors, sizeof(struct error_key), slot);
+	session_release_keys(s, MAP_foreign_calls, sizeof(struct foreign_key), slot);
 	memset(p, 0, sizeof(*p));
 	push_slot(s, slot);
 }

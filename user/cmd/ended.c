@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "user/model/kinds.h"
+
 struct ended {
 	struct process_snap *processes;
 	struct process_totals *totals;
@@ -35,6 +37,9 @@ static void arrays_done(struct process_snap *p)
 	free(p->errors);
 	free(p->foreign);
 	free(p->threads);
+	free(p->kinds);
+	p->kinds = NULL;
+	p->nr_kinds = 0;
 	p->call_hists = NULL;
 	p->errors = NULL;
 	p->foreign = NULL;
@@ -118,6 +123,16 @@ static int add_foreign(struct process_snap *p, const struct foreign_count *f)
 	return 0;
 }
 
+static int add_kinds(struct process_snap *sum, const struct process_snap *p)
+{
+	struct kind_list list = { sum->kinds, sum->nr_kinds };
+	int r = kinds_add(&list, p->kinds, p->nr_kinds);
+
+	sum->kinds = list.at;
+	sum->nr_kinds = list.n;
+	return r;
+}
+
 static int add_arrays(struct process_snap *sum, const struct process_snap *p)
 {
 	int r = 0;
@@ -128,6 +143,8 @@ static int add_arrays(struct process_snap *sum, const struct process_snap *p)
 		r = add_error(sum, &p->errors[i]);
 	for (size_t i = 0; i < p->nr_foreign && !r; i++)
 		r = add_foreign(sum, &p->foreign[i]);
+	if (!r)
+		r = add_kinds(sum, p);
 	return r;
 }
 
@@ -191,6 +208,8 @@ int ended_copy(const struct ended *ended, struct process_snap *ret_processes,
 		to->errors = NULL;
 		to->foreign = NULL;
 		to->threads = NULL;
+		to->kinds = NULL;
+		to->nr_kinds = 0;
 		to->nr_call_hists = to->nr_errors = to->nr_foreign = to->nr_threads = 0;
 		ret_totals[(*n)++] = ended->totals[i];
 		r = add_arrays(to, from);

@@ -224,6 +224,8 @@ static void nearest(const char *word, char ret_name[METRIC_NAME_BYTES])
 
 		explain_name(i, name);
 		d = distance(word, name + skip);
+		if (*word && !strncmp(word, name + skip, strlen(word)))
+			d = 0; /* its beginning */
 		if (d < best) {
 			best = d;
 			snprintf(ret_name, METRIC_NAME_BYTES, "%s", name);

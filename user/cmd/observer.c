@@ -12,7 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/base/log.h"
 #include "user/base/utf8.h"
+#include "user/cmd/owner.h"
 #include "user/proc/procfs.h"
 
 /* A child that has executed nothing for so long goes by the name that it inherited. */
@@ -99,6 +101,7 @@ void observer_free(struct observer *o)
 	for (size_t i = 0; i < o->nr_processes; i++) {
 		if (o->processes[i].pidfd >= 0)
 			close(o->processes[i].pidfd);
+		free(o->processes[i].last_kinds.at);
 	}
 	if (o->epoll_fd >= 0)
 		close(o->epoll_fd);
@@ -148,6 +151,18 @@ static struct observed *new_place(struct observer *o)
 	return &grown[o->nr_processes];
 }
 
+/* Without it the process is observed as a whole. */
+static void find_owner(struct observer *o, const struct observed *p)
+{
+	struct owner_how how;
+	struct err err = { { 0 } };
+
+	if (owner_of(p->id.pid, &how, &err) ||
+	    bpf_session_set_owner(o->session, p->where.slot, &how, &err))
+		log_warn("process %d (%s): interactions are not told apart: %s", (int)p->id.pid,
+			 p->id.comm, err.text);
+}
+
 static int take_in(struct observer *o, struct observed *p, struct err *err)
 {
 	const struct observe_how how = { .details = !o->config.all,
@@ -163,6 +178,8 @@ static int take_in(struct observer *o, struct observed *p, struct err *err)
 	if (r)
 		return r;
 	procfs_books(PROC_ROOT, p->id.pid, observer_now(), &p->books_begin);
+	if (observer_groups(o)[GROUP_INTERACTIONS].up)
+		find_owner(o, p);
 	if (!o->begin_ns)
 		o->begin_ns = p->where.begin_ns;
 	return 0;
@@ -457,6 +474,7 @@ void observer_drop(struct observer *o, size_t i)
 	struct observed *p = &o->processes[i];
 
 	bpf_session_release(o->session, p->where.slot);
+	free(p->last_kinds.at);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	o->nr_processes--;

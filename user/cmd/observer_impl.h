@@ -5,6 +5,7 @@
 
 #include "user/cmd/ended.h"
 #include "user/cmd/observer.h"
+#include "user/model/kinds.h"
 
 #define PROC_ROOT "/proc"
 
@@ -17,6 +18,7 @@ struct observed {
 	struct observed_process where;
 	struct proc_books books_begin;
 	struct process_totals last;
+	struct kind_list last_kinds;
 	int pidfd;	 /* of a live target, else -1 */
 	bool target;	 /* was asked for; else a followed child */
 	bool unsaid;	 /* a target that the programs took in, for observer_next_come */

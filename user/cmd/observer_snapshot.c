@@ -43,8 +43,8 @@ static bool is_unlisted_for_now(struct observed *p, const struct process_snap *s
 }
 
 /* What /proc says at the same time, and totals that never go down. */
-static void finish_process(struct observed *p, struct process_snap *snap,
-			   struct process_totals *totals)
+static int finish_process(struct observed *p, struct process_snap *snap,
+			  struct process_totals *totals)
 {
 	if (snap->alive) {
 		procfs_books(PROC_ROOT, p->id.pid, observer_now(), &snap->books_now);
@@ -56,6 +56,8 @@ static void finish_process(struct observed *p, struct process_snap *snap,
 	totals_of(snap, totals);
 	totals_floor(&p->last, totals);
 	p->last = *totals;
+	kinds_finish(snap);
+	return kinds_floor(&p->last_kinds, snap);
 }
 
 /* Everything but the names that ended. The arrays have room for @room more. */
@@ -88,8 +90,13 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 		return r;
 	}
 	for (size_t i = 0; i < o->nr_processes; i++)
-		finish_process(&o->processes[i], &snap.processes[i], &totals[i]);
-	finish_process(&o->other, &snap.processes[n - 1], &totals[n - 1]);
+		r |= finish_process(&o->processes[i], &snap.processes[i], &totals[i]);
+	r |= finish_process(&o->other, &snap.processes[n - 1], &totals[n - 1]);
+	if (r) {
+		snapshot_done(&snap);
+		free(totals);
+		return err_set(err, -ENOMEM, "no memory for a snapshot");
+	}
 	/* Unless somebody is in it, `other` is not there. */
 	if (!totals[n - 1].cells[CELL_THREADS_BORN])
 		snap.nr_processes = snap.nr_counted = n - 1;

@@ -258,7 +258,7 @@ static void say_groups(const struct serve *s)
 	const struct group_state *groups = observer_groups(s->observer);
 
 	for (size_t i = 0; i < NR_GROUPS; i++) {
-		if (!groups[i].up)
+		if (!groups[i].up && (i != GROUP_INTERACTIONS || s->options->interaction))
 			log_warn("probe group %s is off: %s", names[i], groups[i].reason);
 	}
 }
@@ -278,6 +278,21 @@ static int start_program(struct serve *s, struct err *err)
 		return status;
 	observer_refresh(s->observer); /* who it is by now, while its executable may be read */
 	return EXIT_GOOD;
+}
+
+/* Off unless it is asked for: it costs the target more than the rest. */
+static int choose_interactions(const struct options *o, struct observer_config *config,
+			       struct err *err)
+{
+	if (!o->interaction) {
+		config->groups &= ~(1u << GROUP_INTERACTIONS);
+		return 0;
+	}
+	if (strcmp(o->interaction, "http") != 0)
+		return err_set(err, -EINVAL, "--interaction %s: only http is known",
+			       o->interaction);
+	config->groups |= 1u << GROUP_INTERACTIONS;
+	return 0;
 }
 
 /* A word that belongs to no option, and what was probably meant. */
@@ -317,6 +332,8 @@ static int set_up(struct serve *s, struct err *err)
 		return EXIT_USAGE;
 	}
 	if (options_groups(o->groups, &config.groups, err))
+		return EXIT_USAGE;
+	if (choose_interactions(o, &config, err))
 		return EXIT_USAGE;
 	status = targets_check(o, err);
 	if (status)

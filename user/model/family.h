@@ -51,6 +51,7 @@ enum value_kind {
 	VALUE_COUNT, /* @u as it is */
 	VALUE_NS,    /* @u nanoseconds, printed exactly in seconds */
 	VALUE_REAL,  /* @real */
+	VALUE_ONES,  /* @u in 1024ths (HIST_ONE), printed as a count: histograms of counts */
 };
 
 /* @value may be any bytes (names of strangers' processes): renderers escape and repair it. */

@@ -151,6 +151,8 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 		r = add_error(m, &p->errors[k]);
 	for (size_t k = 0; k < p->nr_foreign && !r; k++)
 		r = add_foreign(m, &p->foreign[k]);
+	if (!r)
+		r = kinds_add(&m->kinds, p->kinds, p->nr_kinds);
 	for (size_t k = 0; k < p->nr_threads && !r; k++)
 		r = add_flight(m, &p->threads[k]);
 	if (p->alive && p->books_now.valid) {
@@ -165,6 +167,7 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 void merged_clear(struct merged *m)
 {
 	free(m->errors);
+	free(m->kinds.at);
 	free(m->foreign);
 	free(m->flights);
 	memset(m, 0, sizeof(*m));

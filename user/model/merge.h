@@ -4,6 +4,7 @@
 #define SKYOBSERVE_MODEL_MERGE_H
 
 #include "user/model/identities.h"
+#include "user/model/kinds.h"
 
 #define NR_ABIS 3
 
@@ -30,6 +31,7 @@ struct merged {
 	bool has_call_hist[NR_CALL_SLOTS];
 	struct error_count *errors;
 	size_t nr_errors;
+	struct kind_list kinds; /* the background first; none: not told apart */
 	struct foreign_count *foreign;
 	size_t nr_foreign;
 	struct flight *flights;

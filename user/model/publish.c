@@ -51,6 +51,9 @@ struct publication {
 	const struct exporter_facts *facts;
 	struct family_set *set;
 	const struct merged *m;
+	/* The account of @m under way, and its label; NULL: its processes' are not told apart. */
+	const u64 *cells, *calls;
+	const char *interaction;
 };
 
 static struct sample *add_value(struct publication *pub, enum family_id id, enum value_kind kind,
@@ -76,6 +79,17 @@ static struct sample *add_process(struct publication *pub, enum family_id id, en
 		sample_label(pub->set, s, "pid", pid);
 	}
 	s->created_wall_ns = pub->m->begin_wall_ns;
+	return s;
+}
+
+/* A sample of an account of a process. */
+static struct sample *add_account(struct publication *pub, enum family_id id, enum value_kind kind,
+				  u64 value)
+{
+	struct sample *s = add_process(pub, id, kind, value);
+
+	if (pub->interaction)
+		sample_label(pub->set, s, "interaction", pub->interaction);
 	return s;
 }
 
@@ -120,17 +134,17 @@ static void label_errno(struct publication *pub, struct sample *s, u32 code)
 
 static void publish_cpu(struct publication *pub)
 {
-	const u64 *c = pub->m->cells;
+	const u64 *c = pub->cells;
 	bool split = pub->snap->groups[GROUP_SYSCALLS].up;
 
 	/* Without the syscalls group it is not known where the CPU time was spent. */
 	if (!split) {
-		(void)add_process(pub, FAM_CPU, VALUE_NS,
+		(void)add_account(pub, FAM_CPU, VALUE_NS,
 				  c[CELL_CPU + MODE_USER] + c[CELL_CPU + MODE_SYSTEM]);
 		return;
 	}
 	for (u32 i = 0; i < NR_MODES; i++)
-		label(pub, add_process(pub, FAM_CPU, VALUE_NS, c[CELL_CPU + i]), "mode",
+		label(pub, add_account(pub, FAM_CPU, VALUE_NS, c[CELL_CPU + i]), "mode",
 		      mode_names[i]);
 }
 
@@ -153,31 +167,41 @@ static bool reason_is_known(const struct publication *pub, u32 reason)
 	       reason == REASON_PREEMPTED || reason == REASON_BLOCK_IO || reason == REASON_OTHER;
 }
 
+static void publish_account_sched(struct publication *pub)
+{
+	const u64 *c = pub->cells;
+
+	if (!pub->snap->groups[GROUP_SCHED].up)
+		return;
+	publish_cpu(pub);
+	for (u32 i = 0; i < NR_REASONS; i++) {
+		if (reason_is_known(pub, i))
+			label(pub, add_account(pub, FAM_OFF_CPU, VALUE_NS, c[CELL_OFF_CPU + i]),
+			      "reason", reason_names[i]);
+	}
+	for (u32 i = 0; i < NR_SWITCH_KINDS; i++)
+		label(pub, add_account(pub, FAM_SWITCHES, VALUE_COUNT, c[CELL_SWITCHES + i]),
+		      "kind", switch_names[i]);
+	(void)add_account(pub, FAM_PAGE_FAULTS, VALUE_COUNT, c[CELL_PAGE_FAULTS]);
+}
+
 static void publish_sched(struct publication *pub)
 {
 	const struct merged *m = pub->m;
 
 	if (!pub->snap->groups[GROUP_SCHED].up)
 		return;
-	publish_cpu(pub);
 	publish_steal(pub);
-	for (u32 i = 0; i < NR_REASONS; i++) {
+	for (u32 i = 0; i < NR_REASONS && m->has_details; i++) {
 		struct sample *s;
 
 		if (!reason_is_known(pub, i))
 			continue;
-		label(pub, add_process(pub, FAM_OFF_CPU, VALUE_NS, m->cells[CELL_OFF_CPU + i]),
-		      "reason", reason_names[i]);
-		if (!m->has_details)
-			continue;
 		s = add_process(pub, FAM_OFF_CPU_DURATION, VALUE_NS, 0);
+
 		label(pub, s, "reason", reason_names[i]);
 		add_hist_sample(pub, s, &m->off_cpu[i]);
 	}
-	for (u32 i = 0; i < NR_SWITCH_KINDS; i++)
-		label(pub, add_process(pub, FAM_SWITCHES, VALUE_COUNT, m->cells[CELL_SWITCHES + i]),
-		      "kind", switch_names[i]);
-	(void)add_process(pub, FAM_PAGE_FAULTS, VALUE_COUNT, m->cells[CELL_PAGE_FAULTS]);
 }
 
 static void publish_flights(struct publication *pub)
@@ -194,22 +218,34 @@ static void publish_flights(struct publication *pub)
 	}
 }
 
+static void publish_account_syscalls(struct publication *pub)
+{
+	const u64 *c = pub->cells;
+
+	if (!pub->snap->groups[GROUP_SYSCALLS].up)
+		return;
+	/* Without details only their number is known: a sample without the label. */
+	if (!pub->m->has_details || c[CELL_SMALL_SYSCALLS])
+		(void)add_account(pub, FAM_SYSCALLS, VALUE_COUNT, c[CELL_SMALL_SYSCALLS]);
+	for (u32 nr = 0; nr < NR_CALL_SLOTS; nr++) {
+		if (pub->calls[nr])
+			label_syscall(pub,
+				      add_account(pub, FAM_SYSCALLS, VALUE_COUNT, pub->calls[nr]),
+				      ABI_NATIVE, nr);
+	}
+	(void)add_account(pub, FAM_READ_BYTES, VALUE_COUNT, c[CELL_READ_BYTES]);
+	(void)add_account(pub, FAM_WRITTEN_BYTES, VALUE_COUNT, c[CELL_WRITTEN_BYTES]);
+}
+
 static void publish_syscalls(struct publication *pub)
 {
 	const struct merged *m = pub->m;
 
 	if (!pub->snap->groups[GROUP_SYSCALLS].up)
 		return;
-	/* Without details only their number is known: a sample without the label. */
-	if (!m->has_details || m->cells[CELL_SMALL_SYSCALLS])
-		(void)add_process(pub, FAM_SYSCALLS, VALUE_COUNT, m->cells[CELL_SMALL_SYSCALLS]);
 	for (u32 nr = 0; nr < NR_CALL_SLOTS; nr++) {
 		struct sample *s;
 
-		if (m->calls[nr])
-			label_syscall(pub,
-				      add_process(pub, FAM_SYSCALLS, VALUE_COUNT, m->calls[nr]),
-				      ABI_NATIVE, nr);
 		if (!m->has_call_hist[nr])
 			continue;
 		s = add_process(pub, FAM_SYSCALL_DURATION, VALUE_NS, 0);
@@ -230,13 +266,24 @@ static void publish_syscalls(struct publication *pub)
 		label_errno(pub, s, e->code);
 	}
 	publish_flights(pub);
-	(void)add_process(pub, FAM_READ_BYTES, VALUE_COUNT, m->cells[CELL_READ_BYTES]);
-	(void)add_process(pub, FAM_WRITTEN_BYTES, VALUE_COUNT, m->cells[CELL_WRITTEN_BYTES]);
 }
 
 static bool durable_is_known(const struct publication *pub, u32 durable)
 {
 	return pub->snap->groups[durable < NR_DURABLE_SYSCALLS ? GROUP_FSYNC : GROUP_IO_URING].up;
+}
+
+static void publish_account_durable(struct publication *pub)
+{
+	for (u32 i = 0; i < NR_DURABLES; i++) {
+		struct sample *s;
+
+		if (!durable_is_known(pub, i))
+			continue;
+		s = add_account(pub, FAM_FSYNCS, VALUE_COUNT, pub->cells[CELL_FSYNCS + i]);
+		label(pub, s, "call", durable_names[i].call);
+		label(pub, s, "via", durable_names[i].via);
+	}
 }
 
 static void publish_durable(struct publication *pub)
@@ -246,12 +293,7 @@ static void publish_durable(struct publication *pub)
 	for (u32 i = 0; i < NR_DURABLES; i++) {
 		struct sample *s;
 
-		if (!durable_is_known(pub, i))
-			continue;
-		s = add_process(pub, FAM_FSYNCS, VALUE_COUNT, m->cells[CELL_FSYNCS + i]);
-		label(pub, s, "call", durable_names[i].call);
-		label(pub, s, "via", durable_names[i].via);
-		if (!m->has_details)
+		if (!durable_is_known(pub, i) || !m->has_details)
 			continue;
 		s = add_process(pub, FAM_FSYNC_DURATION, VALUE_NS, 0);
 		label(pub, s, "call", durable_names[i].call);
@@ -270,6 +312,93 @@ static void publish_durable(struct publication *pub)
 		label(pub, s, "via", durable_names[e->id].via);
 		label_errno(pub, s, e->code);
 	}
+}
+
+static void publish_account(struct publication *pub, const char *interaction, const u64 *cells,
+			    const u64 *calls)
+{
+	pub->interaction = interaction;
+	pub->cells = cells;
+	pub->calls = calls;
+	publish_account_sched(pub);
+	publish_account_syscalls(pub);
+	publish_account_durable(pub);
+	pub->interaction = NULL;
+}
+
+/* Accounts: one for each kind, whose sum is the process; or the process as a whole. */
+static void publish_accounts(struct publication *pub)
+{
+	const struct kind_list *kinds = &pub->m->kinds;
+	bool apart = kinds->n && pub->snap->groups[GROUP_INTERACTIONS].up;
+
+	if (!apart)
+		publish_account(pub, NULL, pub->m->cells, pub->m->calls);
+	for (size_t i = 0; i < kinds->n && apart; i++)
+		publish_account(pub, kind_label(&kinds->at[i]), kinds->at[i].cells,
+				kinds->at[i].calls);
+}
+
+static void add_kind_hist(struct publication *pub, enum family_id id, enum value_kind kind,
+			  const struct kind_snap *k, const struct hist *hist)
+{
+	struct sample *s = add_process(pub, id, kind, 0);
+
+	label(pub, s, "interaction", kind_label(k));
+	add_hist_sample(pub, s, hist);
+}
+
+static void publish_codes(struct publication *pub, const struct kind_snap *k)
+{
+	for (u32 i = 0; i < k->nr_codes; i++) {
+		struct sample *s = add_process(pub, FAM_INTERACTIONS, VALUE_COUNT, k->codes[i].n);
+		char code[16];
+
+		if (k->codes[i].code > CODE_OTHER)
+			snprintf(code, sizeof(code), "%u", k->codes[i].code);
+		else
+			snprintf(code, sizeof(code), "%s",
+				 k->codes[i].code == CODE_OTHER ? "other" : "aborted");
+		label(pub, s, "interaction", kind_label(k));
+		label(pub, s, "code", code);
+	}
+}
+
+static void publish_kind(struct publication *pub, const struct kind_snap *k)
+{
+	bool sched = pub->snap->groups[GROUP_SCHED].up;
+	struct sample *s;
+
+	publish_codes(pub, k);
+	s = add_process(pub, FAM_INTERACTIONS_IN_FLIGHT, VALUE_COUNT, kind_in_flight(k));
+	label(pub, s, "interaction", kind_label(k));
+	add_kind_hist(pub, FAM_INTERACTION_DURATION, VALUE_NS, k, &k->hists.duration);
+	add_kind_hist(pub, FAM_INTERACTION_SYSCALLS, VALUE_ONES, k, &k->hists.enters);
+	if (pub->snap->groups[GROUP_FSYNC].up)
+		add_kind_hist(pub, FAM_INTERACTION_FSYNCS, VALUE_ONES, k, &k->hists.fsyncs);
+	if (!sched)
+		return;
+	add_kind_hist(pub, FAM_INTERACTION_CPU, VALUE_NS, k, &k->hists.cpu);
+	add_kind_hist(pub, FAM_INTERACTION_OFF_CPU, VALUE_NS, k, &k->hists.off_cpu);
+	s = add_process(pub, FAM_OFF_CPU, VALUE_NS, k->cells[CELL_UNOWNED_WALL]);
+	label(pub, s, "interaction", kind_label(k));
+	label(pub, s, "reason", "go_scheduler");
+}
+
+static void publish_interactions(struct publication *pub)
+{
+	const struct kind_list *kinds = &pub->m->kinds;
+	u64 sessions = 0;
+
+	if (!pub->snap->groups[GROUP_INTERACTIONS].up)
+		return;
+	for (size_t i = 0; i < kinds->n; i++) {
+		sessions += kind_sessions(&kinds->at[i]);
+		if (kinds->at[i].name[0])
+			publish_kind(pub, &kinds->at[i]);
+	}
+	if (kinds->n)
+		(void)add_process(pub, FAM_SESSIONS, VALUE_COUNT, sessions);
 }
 
 static void publish_identities(struct publication *pub)
@@ -298,9 +427,11 @@ static void publish_name(struct publication *pub)
 	(void)add_process(pub, FAM_THREADS, VALUE_COUNT, m->nr_threads);
 	if (m->has_resident)
 		(void)add_process(pub, FAM_RESIDENT, VALUE_COUNT, m->resident_bytes);
+	publish_accounts(pub);
 	publish_sched(pub);
 	publish_syscalls(pub);
 	publish_durable(pub);
+	publish_interactions(pub);
 	publish_identities(pub);
 }
 

@@ -12,6 +12,7 @@ void snapshot_done(struct snapshot *snap)
 		free(p->call_hists);
 		free(p->errors);
 		free(p->foreign);
+		free(p->kinds);
 		free(p->threads);
 	}
 	free(snap->processes);

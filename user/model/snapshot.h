@@ -55,6 +55,29 @@ struct foreign_count {
 	u64 n;
 };
 
+/* Requests of one kind that ended with the same status code of HTTP. */
+struct code_count {
+	u32 code; /* INTERACTION_ABORTED: not answered; CODE_OTHER: the rest */
+	u64 n;
+};
+
+#define MAX_KIND_CODES 32
+#define CODE_OTHER     1
+
+/*
+ * A kind of interactions of a process, or its background (an empty @name): what was charged to its
+ * account. After kinds_finish (user/model/kinds.h) what threads have spent since is in it too.
+ */
+struct kind_snap {
+	char name[KIND_NAME_BYTES + 1];
+	u32 account;
+	u64 cells[NR_CELLS];
+	u64 calls[NR_CALL_SLOTS];
+	struct kind_hists hists;
+	struct code_count codes[MAX_KIND_CODES];
+	u32 nr_codes;
+};
+
 /* /proc/PID/stat and statm at the time of the snapshot; the kernel's books by another way. */
 struct proc_books {
 	bool valid;
@@ -105,6 +128,8 @@ struct process_snap {
 	size_t nr_errors;
 	struct foreign_count *foreign;
 	size_t nr_foreign;
+	struct kind_snap *kinds; /* the background first; none: interactions are not looked for */
+	size_t nr_kinds;
 	struct task_record *threads; /* those that the kernel still has */
 	size_t nr_threads;
 

@@ -92,6 +92,30 @@ static void add_counts(const struct task_record *rec, struct process_totals *t)
 	t->cells[CELL_PAGE_FAULTS] += since(k->faults, had->faults);
 }
 
+static void add_thread(const struct task_record *rec, struct process_totals *t)
+{
+	const struct thread_cell *c = &rec->cell;
+
+	t->threads++;
+	add_counts(rec, t);
+	add_open_spell(rec, t);
+	t->cells[CELL_THREAD_WALL] += since(rec->now_ns, c->begin_ns);
+	t->open_enters += c->enters - c->exits;
+	t->in_flight += c->nr != NO_CALL && !(c->flags & THREAD_SEEDED_CALL);
+}
+
+void totals_of_account(const struct process_snap *p, u32 account, u64 cells[NR_CELLS])
+{
+	struct process_totals t = { 0 };
+
+	memcpy(t.cells, cells, sizeof(t.cells));
+	for (size_t i = 0; i < p->nr_threads; i++) {
+		if (p->threads[i].known && p->threads[i].cell.account == account)
+			add_thread(&p->threads[i], &t);
+	}
+	memcpy(cells, t.cells, sizeof(t.cells));
+}
+
 void totals_of(const struct process_snap *p, struct process_totals *ret_totals)
 {
 	struct process_totals t = { 0 };
@@ -99,17 +123,8 @@ void totals_of(const struct process_snap *p, struct process_totals *ret_totals)
 	memcpy(t.cells, p->cells, sizeof(t.cells));
 	t.runtime_ns = p->cells[CELL_ENDED_RUNTIME];
 	for (size_t i = 0; i < p->nr_threads; i++) {
-		const struct task_record *rec = &p->threads[i];
-		const struct thread_cell *c = &rec->cell;
-
-		if (!rec->known)
-			continue;
-		t.threads++;
-		add_counts(rec, &t);
-		add_open_spell(rec, &t);
-		t.cells[CELL_THREAD_WALL] += since(rec->now_ns, c->begin_ns);
-		t.open_enters += c->enters - c->exits;
-		t.in_flight += c->nr != NO_CALL && !(c->flags & THREAD_SEEDED_CALL);
+		if (p->threads[i].known)
+			add_thread(&p->threads[i], &t);
 	}
 	t.run_delay_ns = t.cells[CELL_OFF_CPU + REASON_RUN_QUEUE] +
 			 t.cells[CELL_OFF_CPU + REASON_PREEMPTED] - t.open_wait_ns;
@@ -125,13 +140,18 @@ static void floor_mode(const u64 *last, u64 *now, enum cpu_mode mode, enum cpu_m
 	now[other] = since(now[other], raise);
 }
 
-void totals_floor(const struct process_totals *last, struct process_totals *now)
+void totals_floor_cells(const u64 last[NR_CELLS], u64 now[NR_CELLS])
 {
 	/* How a run in progress divides is an estimate, how long it is is not: see CELL_CPU. */
-	floor_mode(&last->cells[CELL_CPU], &now->cells[CELL_CPU], MODE_USER, MODE_SYSTEM);
-	floor_mode(&last->cells[CELL_CPU], &now->cells[CELL_CPU], MODE_SYSTEM, MODE_USER);
+	floor_mode(&last[CELL_CPU], &now[CELL_CPU], MODE_USER, MODE_SYSTEM);
+	floor_mode(&last[CELL_CPU], &now[CELL_CPU], MODE_SYSTEM, MODE_USER);
 	for (size_t i = 0; i < NR_CELLS; i++) {
-		if (now->cells[i] < last->cells[i])
-			now->cells[i] = last->cells[i];
+		if (now[i] < last[i])
+			now[i] = last[i];
 	}
+}
+
+void totals_floor(const struct process_totals *last, struct process_totals *now)
+{
+	totals_floor_cells(last->cells, now->cells);
 }

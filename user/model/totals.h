@@ -19,11 +19,15 @@ struct process_totals {
 /* Pure. Open spells count up to now, so that a block of 30 s is seen while it lasts. */
 void totals_of(const struct process_snap *p, struct process_totals *ret_totals);
 
+/* The same for one account of it, whose @cells were charged: in place. */
+void totals_of_account(const struct process_snap *p, u32 account, u64 cells[NR_CELLS]);
+
 /*
  * Raise the counters of @now that are below @last (an earlier result for the same process) to it.
  * What was estimated for a spell in progress may turn out a few microseconds shorter; a counter
  * must not go down for it.
  */
 void totals_floor(const struct process_totals *last, struct process_totals *now);
+void totals_floor_cells(const u64 last[NR_CELLS], u64 now[NR_CELLS]);
 
 #endif /* SKYOBSERVE_MODEL_TOTALS_H */

@@ -59,6 +59,10 @@ static void print_amount(enum value_kind kind, u64 amount, struct buf *buf)
 {
 	if (kind == VALUE_NS)
 		number_seconds(amount, buf);
+	else if (kind == VALUE_ONES && amount % HIST_ONE)
+		number_real((double)amount / (double)HIST_ONE, buf);
+	else if (kind == VALUE_ONES)
+		number_count(amount / HIST_ONE, buf);
 	else
 		number_count(amount, buf);
 }

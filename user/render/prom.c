@@ -19,7 +19,7 @@
 #define MAX_NAME  128
 #define MAX_BOUND 24
 
-#define NR_VALUE_KINDS (VALUE_REAL + 1)
+#define NR_VALUE_KINDS (VALUE_ONES + 1)
 
 struct printer {
 	struct buf *buf;
@@ -153,6 +153,9 @@ static void print_value(struct printer *p, const struct sample *s)
 	case VALUE_NS:
 		number_seconds(s->u, p->buf);
 		break;
+	case VALUE_ONES:
+		number_count(s->u / HIST_ONE, p->buf);
+		break;
 	case VALUE_REAL:
 		number_real(s->real, p->buf);
 		break;
@@ -178,6 +181,8 @@ static const char *bound_text(struct printer *p, enum value_kind kind, u32 bound
 
 	if (text[0])
 		return text;
+	if (kind == VALUE_ONES)
+		real /= (double)HIST_ONE;
 	if (kind == VALUE_NS)
 		real /= (double)NS_PER_SEC;
 	if (p->format == PROM_OPENMETRICS)
@@ -193,7 +198,7 @@ static const char *bound_text(struct printer *p, enum value_kind kind, u32 bound
 
 static void print_hist(struct printer *p, const struct sample *s)
 {
-	struct sample sum = { .kind = s->kind == VALUE_NS ? VALUE_NS : VALUE_COUNT };
+	struct sample sum = { .kind = s->kind };
 	u64 count = 0;
 
 	if (!s->hist) /* nothing was observed by this series, not even zero times */

@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Interactions: requests are counted one by one, and what they cost is charged to their kind.
+
+The truth comes from three sides: what the client sent, what the server says it did (the sample counts its
+own work), and how many calls a request makes by construction.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import json
+import os
+import signal
+import socket
+import subprocess
+
+import lib
+
+SERVER = """
+import http.server, os, socket, sys, threading
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = sys.argv[1]
+    def do_GET(self):
+        for _ in range(int(sys.argv[2])):
+            os.getppid()
+        self.send_response(404 if self.path == "/none" else 200)
+        self.send_header("Content-Length", "3")
+        self.end_headers()
+        self.wfile.write(b"ok\\n")
+    do_POST = do_GET
+    def log_message(self, *arguments):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"""
+
+
+class Sample:
+    """The bundled Go server, observed."""
+
+    def __init__(self, case, *options, max_procs=2, observe=True):
+        port_file = case.path(f"port-{len(case.others)}")
+        if not (lib.WORKLOADS / "sampleapp").exists():
+            raise lib.Skip("the sample is not built: there is no Go")
+        self.case = case
+        self.process = case.popen([str(lib.WORKLOADS / "sampleapp"), "-port-file", port_file, "-data",
+                                   case.path("data"), *options],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  env={**os.environ, "GOMAXPROCS": str(max_procs)})
+        self.address = lib.poll("the port of the sample",
+                                lambda: lib.read_proc(port_file)).strip()
+        if observe:
+            self.observe()
+
+    def observe(self, *options):
+        self.observer = self.case.observe("--interaction", "http", *options, pids=[self.process.pid])
+
+    def load(self, *options):
+        done = subprocess.run([str(lib.WORKLOADS / "sampleload"), "-url", f"http://{self.address}", *options],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, check=False)
+        if done.returncode:
+            raise lib.Failed(f"the load ended with {done.returncode}: {lib.one_line(done.stderr.decode())}")
+        return json.loads(done.stdout)
+
+    def truth(self):
+        """What it did; it ends."""
+        self.process.send_signal(signal.SIGTERM)
+        return json.loads(self.process.communicate(timeout=lib.DEADLINE_S)[0].splitlines()[-1])
+
+
+def requests_of(metrics, **labels):
+    return metrics.by("skyobserve_interactions_total", "interaction", "code", **labels)
+
+
+def await_requests(observer, kind, n):
+    """The write that completes a response has returned, as the client saw it, but perhaps not all the way."""
+    def enough():
+        metrics = observer.scrape()
+        return metrics if metrics.sum("skyobserve_interactions_total", interaction=kind) >= n else None
+    return lib.poll(f"{n} requests of {kind}", enough)
+
+
+def connections(case):
+    """Each request is counted once, whatever the number of connections and of Ps."""
+    for max_procs in (1, 2, 8):
+        sample = Sample(case, max_procs=max_procs)
+        total = 0
+        for n in (1, 8, 64, 512):
+            said = sample.load("-kind", "healthz", "-connections", str(n), "-requests", "1500", "-sessions", "0")
+            total += said["requests"]["healthz"]["200"]
+            metrics = await_requests(sample.observer, "GET /healthz", total)
+            case.equal(f"requests, {n} connections, GOMAXPROCS {max_procs}", requests_of(metrics),
+                       {("GET /healthz", "200"): total})
+            case.equal("in flight", metrics.sum("skyobserve_interactions_in_flight"), 0)
+            case.equal("lost", metrics.sum("skyobserve_dropped_events_total"), 0)
+        case.equal("requests that the sample served", sample.truth()["healthz"], total)
+        sample.observer.stop()
+
+
+def costs(case):
+    """T27, T28: R requests of s calls, f fsyncs, c us each are R s, R f, at least R c, beside background work."""
+    sample = Sample(case, "-background", "1", "-ticker", "20ms")
+    said = sample.load("-kind", "event", "-connections", "8", "-requests", "600", "-sessions", "3", "-calls", "7",
+                       "-fsyncs", "2", "-spin-us", "500")
+    event = "POST /_sky/event"
+    requests = said["requests"]["event"]["200"]
+    metrics = await_requests(sample.observer, event, requests)
+    case.equal("events", metrics.sum("skyobserve_interactions_total", interaction=event, code="200"), requests)
+    case.same_table("getppid of", metrics.by("skyobserve_syscalls_total", "interaction", syscall="getppid"),
+                    {event: 7 * requests})
+    case.same_table("fsyncs of", metrics.by("skyobserve_fsyncs_total", "interaction", call="fsync"),
+                    {event: 2 * requests})
+    case.equal("interactions by their fsyncs",
+               metrics.value("skyobserve_interaction_fsyncs_bucket", interaction=event, le="2") -
+               metrics.value("skyobserve_interaction_fsyncs_bucket", interaction=event, le="1"), requests)
+    case.equal("sum of their fsyncs", metrics.value("skyobserve_interaction_fsyncs_sum", interaction=event),
+               2 * requests)
+    cpu = metrics.by("skyobserve_cpu_seconds_total", "interaction")
+    case.at_least("CPU of the events", cpu[event], requests * 500e-6)
+    # Two Ps: one burns all the time in the background, beside the events.
+    case.at_least("CPU of the background", cpu["background"], 0.2 * sum(cpu.values()))
+    wall = metrics.value("skyobserve_interaction_duration_seconds_sum", interaction=event)
+    parts = [metrics.value(f"skyobserve_interaction_{part}_seconds_sum", interaction=event)
+             for part in ("cpu", "off_cpu")]
+    parts.append(metrics.value("skyobserve_off_cpu_seconds_total", interaction=event, reason="go_scheduler"))
+    # A part that is more than the wall time of its interaction is not made up for by another.
+    case.between("parts of the wall time", sum(parts), 0.999 * wall, 1.05 * wall)
+    truth = sample.truth()
+    case.equal("the sample's own counts", (truth["events"], truth["getppids"], truth["fsyncs"]),
+               (requests, 7 * requests, 2 * requests))
+
+
+def sessions(case):
+    """Event streams are sessions, for as long as they are open, and no interactions."""
+    sample = Sample(case)
+    load = case.popen([str(lib.WORKLOADS / "sampleload"), "-url", f"http://{sample.address}", "-gentle", "-sessions",
+                       "5"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    lib.poll("five sessions", lambda: sample.observer.scrape().value("skyobserve_sessions") == 5)
+    metrics = sample.observer.scrape()
+    case.equal("streams that count as requests", metrics.sum("skyobserve_interactions_total",
+                                                             interaction="GET /_sky/sse"), 0)
+    case.equal("streams in flight", metrics.sum("skyobserve_interactions_in_flight", interaction="GET /_sky/sse"), 0)
+    load.send_signal(signal.SIGTERM)
+    lib.poll("no session", lambda: sample.observer.scrape().value("skyobserve_sessions") == 0)
+
+
+class Client:
+    """One connection, used as it should not be."""
+
+    def __init__(self, address):
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)), timeout=lib.DEADLINE_S)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.rest = b""
+
+    def send(self, data):
+        self.socket.sendall(data)
+
+    def answer(self):
+        """Status and body of one response with a Content-Length."""
+        while b"\r\n\r\n" not in self.rest:
+            self.more()
+        head, _, self.rest = self.rest.partition(b"\r\n\r\n")
+        length = int(next(line.split(b":")[1] for line in head.split(b"\r\n")
+                          if line.lower().startswith(b"content-length:")))
+        while len(self.rest) < length:
+            self.more()
+        self.rest = self.rest[length:]
+        return int(head.split()[1])
+
+    def more(self):
+        data = self.socket.recv(65536)
+        if not data:
+            raise lib.Failed("the server closed the connection")
+        self.rest += data
+
+    def ask(self, request):
+        self.send(request)
+        return self.answer()
+
+
+def get(path, headers=b""):
+    return b"GET " + path + b" HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n"
+
+
+def pieces(case):
+    """A request that comes byte by byte is one; garbage and halves are none and change nothing else."""
+    sample = Sample(case)
+    slow, whole = Client(sample.address), Client(sample.address)
+    for i in range(20):
+        request = get(b"/healthz?secret=1", b"Cookie: c=%d\r\n" % i)
+        for k in range(len(request)):
+            slow.send(request[k:k + 1])
+            if k % 16 == 0:  # a server that is slow to read gets several at once
+                case.equal("status beside it", whole.ask(get(b"/healthz")), 200)
+        case.equal("status", slow.answer(), 200)
+    garbage = Client(sample.address)
+    garbage.send(b"GEX / HTTP/1.1\r\n\r\n" + bytes(range(256)) * 20)
+    half = Client(sample.address)
+    half.send(b"GET /heal")
+    client = Client(sample.address)
+    for _ in range(50):
+        case.equal("status", client.ask(get(b"/healthz")), 200)
+    half.socket.close()
+    n = 20 + 50 + 20 * len(range(0, len(get(b"/healthz?secret=1", b"Cookie: c=1\r\n")), 16)) 
+    extra = sum(1 for i in range(10, 20) if len(get(b"/healthz?secret=1", b"Cookie: c=%d\r\n" % i)) % 16 == 1)
+    metrics = await_requests(sample.observer, "GET /healthz", n + extra)
+    case.equal("requests", requests_of(metrics), {("GET /healthz", "200"): n + extra})
+    case.true("a query is shown", b"secret" not in sample.observer.fetch().body)
+    case.equal("lost", metrics.sum("skyobserve_dropped_events_total"), 0)
+
+
+def older_connections(case):
+    """A connection that was open before counts from its next request."""
+    sample = Sample(case, observe=False)
+    clients = [Client(sample.address) for _ in range(5)]
+    for client in clients:
+        case.equal("status before", client.ask(get(b"/healthz")), 200)
+    sample.observe()
+    for client in clients:
+        for _ in range(40):
+            case.equal("status", client.ask(get(b"/healthz")), 200)
+    metrics = await_requests(sample.observer, "GET /healthz", 200)
+    case.equal("requests", requests_of(metrics), {("GET /healthz", "200"): 200})
+
+
+def paths(case):
+    """Ten thousand paths are counted, all of them, in a bounded number of kinds."""
+    sample = Sample(case)
+    clients = [Client(sample.address) for _ in range(4)]
+    for i in range(10000):
+        word = "".join(chr(97 + i // 26 ** k % 26) for k in range(3))
+        clients[i % 4].send(get(f"/{word}".encode()))
+        clients[i % 4].answer()
+    for i in range(100):
+        clients[0].ask(get(f"/metadata/{i:08}".encode()))
+    metrics = await_requests(sample.observer, "GET /metadata/:id", 0)
+    lib.poll("all of them", lambda: sample.observer.scrape().sum("skyobserve_interactions_total") == 10100)
+    metrics = sample.observer.scrape()
+    kinds = metrics.by("skyobserve_interactions_in_flight", "interaction")
+    case.at_most("kinds", len(kinds), 128)
+    case.at_least("requests of kinds beyond the bound", metrics.sum("skyobserve_interactions_total",
+                                                                    interaction="other"), 9000)
+    case.equal("lost", metrics.sum("skyobserve_dropped_events_total"), 0)
+
+
+class Server:
+    """A server in which a thread serves a connection: Python's."""
+
+    def __init__(self, case, protocol, calls):
+        self.process = case.popen([sys.executable, "-c", SERVER, protocol, str(calls)], stdout=subprocess.PIPE)
+        self.address = f"127.0.0.1:{int(self.process.stdout.readline())}"
+        self.observer = case.observe("--interaction", "http", pids=[self.process.pid])
+
+
+def threads(case):
+    """Another runtime: the thread that serves is charged, with and without keep-alive."""
+    for protocol, per_connection in (("HTTP/1.1", 50), ("HTTP/1.0", 1)):
+        server = Server(case, protocol, 9)
+        for i in range(200):
+            if i % per_connection == 0:
+                client = Client(server.address)
+            case.equal("status", client.ask(get(b"/a" if i % 2 else b"/none")), 200 if i % 2 else 404)
+        lib.poll("the requests", lambda: server.observer.scrape().sum("skyobserve_interactions_total") >= 200)
+        metrics = server.observer.scrape()
+        case.equal(f"requests of {protocol}", requests_of(metrics), {("GET /a", "200"): 100, ("GET /none", "404"): 100})
+        case.same_table(f"getppid of {protocol}",
+                        metrics.by("skyobserve_syscalls_total", "interaction", syscall="getppid"),
+                        {"GET /a": 900, "GET /none": 900})
+        case.equal("lost", metrics.sum("skyobserve_dropped_events_total"), 0)
+        server.observer.stop()
+
+
+CASES = [(case.__name__, case) for case in (connections, costs, sessions, pieces, older_connections, paths, threads)]
+
+if __name__ == "__main__":
+    sys.exit(lib.main(CASES))

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Read what was counted of kinds of interactions into a snapshot. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "user/bpf/session_impl.h"
+
+static struct kind_snap *grow(struct process_snap *p)
+{
+	struct kind_snap *grown = realloc(p->kinds, (p->nr_kinds + 1) * sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	p->kinds = grown;
+	memset(&grown[p->nr_kinds], 0, sizeof(*grown));
+	return &grown[p->nr_kinds++];
+}
+
+static void add_u64s(u64 *sum, const u64 *more, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		sum[i] += more[i];
+}
+
+/* The background is what the process's own account has; from here on @p has all of it. */
+static int begin_kinds(struct process_snap *p)
+{
+	struct kind_snap *k = grow(p);
+
+	if (!k)
+		return -ENOMEM;
+	k->account = p->slot;
+	memcpy(k->cells, p->cells, sizeof(k->cells));
+	memcpy(k->calls, p->calls, sizeof(k->calls));
+	return 0;
+}
+
+static int read_kind(const struct bpf_session *s, struct process_snap *p,
+		     const struct kind_key *key, u32 account)
+{
+	u32 i = account - s->bounds.max_processes;
+	struct kind_snap *k;
+
+	if (!p->nr_kinds && begin_kinds(p))
+		return -ENOMEM;
+	k = grow(p);
+	if (!k)
+		return -ENOMEM;
+	memcpy(k->name, key->name, sizeof(key->name));
+	k->account = account;
+	collect_lanes(s, MAP_kind_hists, i, s->bounds.max_kinds, &k->hists, sizeof(k->hists));
+	collect_lanes(s, MAP_cells, account, session_accounts(s), k->cells, sizeof(k->cells));
+	collect_lanes(s, MAP_calls, s->bounds.max_details + i, session_call_accounts(s), k->calls,
+		      sizeof(k->calls));
+	add_u64s(p->cells, k->cells, NR_CELLS);
+	add_u64s(p->calls, k->calls, NR_CALL_SLOTS);
+	return 0;
+}
+
+static struct kind_snap *kind_by_account(struct snapshot *snap, u32 account)
+{
+	for (size_t i = 0; i < snap->nr_counted; i++) {
+		struct process_snap *p = &snap->processes[i];
+
+		for (size_t k = 1; k < p->nr_kinds; k++) {
+			if (p->kinds[k].account == account)
+				return &p->kinds[k];
+		}
+	}
+	return NULL;
+}
+
+static void add_code(struct kind_snap *k, u32 code, u64 n)
+{
+	struct code_count *c;
+
+	if (k->nr_codes == MAX_KIND_CODES) {
+		c = &k->codes[MAX_KIND_CODES - 1];
+		c->code = CODE_OTHER;
+	} else {
+		c = &k->codes[k->nr_codes++];
+		c->code = code;
+	}
+	c->n += n;
+}
+
+static int read_codes(const struct bpf_session *s, struct snapshot *snap)
+{
+	const struct session_map_state *m = &s->maps[MAP_codes];
+	void *keys, *values;
+	u32 n;
+	int r = collect_hash(m, sizeof(struct code_key), &keys, &values, &n);
+
+	if (r)
+		return r;
+	for (u32 i = 0; i < n; i++) {
+		const struct code_key *key = &((const struct code_key *)keys)[i];
+		struct kind_snap *k = kind_by_account(snap, key->account);
+
+		if (k)
+			add_code(k, key->code, ((const u64 *)values)[i]);
+	}
+	free(keys);
+	free(values);
+	return 0;
+}
+
+static int by_account(const void *a, const void *b)
+{
+	const struct kind_snap *x = a, *y = b;
+
+	return x->account < y->account ? -1 : x->account > y->account;
+}
+
+int collect_kinds(const struct bpf_session *s, struct snapshot *snap)
+{
+	const struct session_map_state *m = &s->maps[MAP_kinds];
+	void *keys = NULL, *values = NULL;
+	u32 n = 0;
+	int r;
+
+	for (size_t i = 0; i < snap->nr_counted; i++)
+		snap->processes[i].nr_kinds = 0;
+	if (!s->groups[GROUP_INTERACTIONS].up)
+		return 0;
+	r = collect_hash(m, sizeof(struct kind_key), &keys, &values, &n);
+	for (u32 i = 0; i < n && !r; i++) {
+		const struct kind_key *key = &((const struct kind_key *)keys)[i];
+		struct process_snap *p = collect_by_slot(snap, key->process);
+
+		if (p)
+			r = read_kind(s, p, key, ((const u32 *)values)[i]);
+	}
+	free(keys);
+	free(values);
+	if (r)
+		return r;
+	/* Always in the same order: the background first, as its number is the lowest. */
+	for (size_t i = 0; i < snap->nr_counted; i++) {
+		struct process_snap *p = &snap->processes[i];
+
+		if (p->nr_kinds)
+			qsort(p->kinds, p->nr_kinds, sizeof(*p->kinds), by_account);
+	}
+	return read_codes(s, snap);
+}
