@@ -85,8 +85,10 @@ static __always_inline void segment_end(struct http_request *r)
 			r->name[at + 1] = 'i';
 			r->name[at + 2] = 'd';
 			r->name_len = at + 3;
-			r->shortened = 1;
+		} else {
+			r->name_len = at; /* no room: what it names is not shown either */
 		}
+		r->shortened = 1;
 	}
 	r->segment_len = 0;
 	r->segment_digits = 0;

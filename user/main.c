@@ -9,6 +9,7 @@
 #include "user/cmd/explain.h"
 #include "user/cmd/inspect.h"
 #include "user/cmd/options.h"
+#include "user/cmd/profile.h"
 #include "user/cmd/report.h"
 #include "user/cmd/selftest.h"
 #include "user/cmd/serve.h"
@@ -24,6 +25,7 @@ static const struct command {
 	{ "top", cmd_top, "the same, with a live table on the terminal" },
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
 	{ "inspect", cmd_inspect, "what is known of a program: --pid PID, or FILE" },
+	{ "profile", cmd_profile, "what a pprof FILE says: values, cut stacks, top functions" },
 	{ "selftest", cmd_selftest, "workloads of known truth: a table of wanted = got" },
 	{ "explain", cmd_explain, "what a metric is: [METRIC...], or a list of all" },
 };

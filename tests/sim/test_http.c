@@ -98,6 +98,15 @@ TEST(http_long_paths_are_cut_and_counted)
 	CHECK(r.name_len < KIND_NAME_BYTES);
 }
 
+TEST(http_an_id_behind_a_long_path_is_not_shown)
+{
+	struct http_request r = request("GET /aaaaaaaaaaaaaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbbbbbbbb/"
+					"12345678secret%20 HTTP/1.1\r\n");
+
+	CHECK_EQ_INT(r.state, HTTP_REQUEST);
+	CHECK_STR(r.name, "GET /aaaaaaaaaaaaaaaaaaaaaaaaaaa/bbbbbbbbbbbbbbbbbbbbbb/");
+}
+
 /* The head of a response; returns how many bytes it has, 0 if it does not end. */
 static u32 response(const char *text, struct http_response *ret)
 {

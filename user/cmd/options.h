@@ -22,10 +22,10 @@ struct options {
 	struct words pids, comms, exes, cgroups, listen, hosts;
 	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
 	bool pids_given; /* --pid was there, even with nothing behind it */
-	const char *name, *telemetry_path, *groups, *user, *interaction;
-	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, markdown, help,
+	const char *name, *telemetry_path, *groups, *user, *interaction, *sample_type;
+	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, raw, markdown, help,
 		version;
-	u32 max_requests, interval_seconds, max_processes, max_threads;
+	u32 max_requests, interval_seconds, max_processes, max_threads, rows;
 };
 
 /*

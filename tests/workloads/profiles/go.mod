@@ -1,0 +1,3 @@
+module example.org/profiles
+
+go 1.19
