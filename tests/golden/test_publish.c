@@ -260,6 +260,7 @@ static void fill_go(void)
 	scene.procs[0].go = (struct go_stats){
 		.counted = true,
 		.current = true,
+		.begin_wall_ns = WALL_NS + 10 * SECOND,
 		.counters = { .allocated_objects = 1000000,
 			      .allocated_bytes = 48000000,
 			      .freed_objects = 900000,
@@ -273,8 +274,9 @@ static void fill_go(void)
 			    .gc_percent = -1,
 			    .memory_bytes = { 6000000, 1000000, 2000000, 500000, 400000, 100000 } },
 	};
-	scene.procs[2].go =
-		(struct go_stats){ .counted = true, .counters = { .allocated_objects = 5 } };
+	scene.procs[2].go = (struct go_stats){ .counted = true,
+					       .begin_wall_ns = WALL_NS + 20 * SECOND,
+					       .counters = { .allocated_objects = 5 } };
 }
 
 static void fill_scene(void)

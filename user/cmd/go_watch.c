@@ -68,6 +68,20 @@ void go_programs_free(struct go_programs *programs)
 
 /* --- files --- */
 
+static bool is_file(const struct program *p, const struct stat *st)
+{
+	return p->dev == st->st_dev && p->ino == st->st_ino && p->n_bytes == st->st_size &&
+	       p->changed.tv_sec == st->st_mtim.tv_sec && p->changed.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+/* Our own file: a program that is about to be executed is still ours. */
+static bool is_ours(const struct program *p)
+{
+	struct stat st;
+
+	return !stat("/proc/self/exe", &st) && is_file(p, &st);
+}
+
 /* The number plus 1 of what the process executes; 0 if it has gone, or there are too many. */
 static size_t program_of(struct go_programs *programs, pid_t pid)
 {
@@ -79,11 +93,7 @@ static size_t program_of(struct go_programs *programs, pid_t pid)
 	if (stat(path, &st))
 		return 0;
 	for (size_t i = 0; i < programs->n; i++) {
-		const struct program *p = &programs->at[i];
-
-		if (p->dev == st.st_dev && p->ino == st.st_ino && p->n_bytes == st.st_size &&
-		    p->changed.tv_sec == st.st_mtim.tv_sec &&
-		    p->changed.tv_nsec == st.st_mtim.tv_nsec)
+		if (is_file(&programs->at[i], &st))
 			return i + 1;
 	}
 	if (programs->n == MAX_PROGRAMS)
@@ -110,11 +120,16 @@ static void program_start(struct go_programs *programs, struct program *p, pid_t
 {
 	const struct target_request request = { 0 };
 	struct err err = { { 0 } };
+	struct stat st;
 	int fd, r;
 
-	if (programs->nr_running == MAX_RUNNING)
+	if (p->state != PROGRAM_NEW || programs->nr_running == MAX_RUNNING || is_ours(p))
 		return;
 	fd = elf_open_pid(pid, &err);
+	if (fd >= 0 && (fstat(fd, &st) || !is_file(p, &st))) {
+		close(fd); /* it executes another one by now */
+		return;
+	}
 	r = fd < 0 ? fd : target_worker_start(fd, &request, observer_now(), &p->worker, &err);
 	if (fd >= 0)
 		close(fd);
@@ -159,21 +174,12 @@ static void program_wait(struct go_programs *programs, struct program *p)
 	}
 }
 
-/* Our own file: a program that is about to be executed is still ours. */
-static bool is_ours(const struct program *p)
-{
-	struct stat st;
-
-	return !stat("/proc/self/exe", &st) && st.st_dev == p->dev && st.st_ino == p->ino;
-}
-
 void go_watch_begin(struct go_programs *programs, pid_t pid)
 {
 	size_t i = program_of(programs, pid);
-	struct program *p = i ? &programs->at[i - 1] : NULL;
 
-	if (p && p->state == PROGRAM_NEW && !is_ours(p))
-		program_start(programs, p, pid);
+	if (i)
+		program_start(programs, &programs->at[i - 1], pid);
 }
 
 /* --- processes --- */
@@ -225,8 +231,7 @@ static void read_now(struct go_programs *programs, struct go_watch *watch, pid_t
 	if (watch->program && watch->program != i)
 		begin_anew(watch);
 	watch->program = i;
-	if (p->state == PROGRAM_NEW)
-		go_watch_begin(programs, pid);
+	program_start(programs, p, pid);
 	program_wait(programs, p);
 	if (p->state != PROGRAM_READ)
 		return;

@@ -59,6 +59,7 @@ static void read_go(struct observer *o, struct snapshot *snap)
 
 		go_watch_read(o->programs, &p->go, p->id.pid, snap->processes[i].alive,
 			      &snap->processes[i].go);
+		snap->processes[i].go.begin_wall_ns = p->id.start_wall_ns;
 		go_watch_note(&p->go, p->id.pid, &sum);
 	}
 	go_watch_state(&sum, &snap->groups[GROUP_GO]);

@@ -51,6 +51,8 @@ static void add_gauges(struct go_gauges *sum, const struct go_gauges *more)
 void go_stats_add(struct go_stats *sum, const struct go_stats *more)
 {
 	if (more->counted) {
+		if (!sum->counted || more->begin_wall_ns < sum->begin_wall_ns)
+			sum->begin_wall_ns = more->begin_wall_ns;
 		go_counters_add(&sum->counters, &more->counters);
 		sum->counted = true;
 	}

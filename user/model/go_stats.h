@@ -42,8 +42,9 @@ struct go_gauges {
 
 /* Of one process; zeroed: nothing is known. */
 struct go_stats {
-	bool counted; /* @counters were read, now or earlier */
-	bool current; /* @gauges were read now */
+	bool counted;	   /* @counters were read, now or earlier */
+	bool current;	   /* @gauges were read now */
+	u64 begin_wall_ns; /* the program started, Unix time: @counters count since then */
 	struct go_counters counters;
 	struct go_gauges gauges;
 };

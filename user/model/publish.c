@@ -280,6 +280,15 @@ static void publish_go_gauges(struct publication *pub)
 		      "class", go_memory_names[i]);
 }
 
+/* They count since the program started, not since it is observed. */
+static struct sample *add_go_counter(struct publication *pub, enum family_id id, u64 value)
+{
+	struct sample *s = add_process(pub, id, VALUE_COUNT, value);
+
+	s->created_wall_ns = pub->m->go.begin_wall_ns;
+	return s;
+}
+
 /* Counters stay when the process has ended; gauges do not. */
 static void publish_go(struct publication *pub)
 {
@@ -287,12 +296,12 @@ static void publish_go(struct publication *pub)
 
 	if (!pub->snap->groups[GROUP_GO].up || !pub->m->go.counted)
 		return;
-	(void)add_process(pub, FAM_GO_ALLOCATED_OBJECTS, VALUE_COUNT, c->allocated_objects);
-	(void)add_process(pub, FAM_GO_ALLOCATED_BYTES, VALUE_COUNT, c->allocated_bytes);
-	(void)add_process(pub, FAM_GO_FREED_OBJECTS, VALUE_COUNT, c->freed_objects);
-	(void)add_process(pub, FAM_GO_FREED_BYTES, VALUE_COUNT, c->freed_bytes);
+	(void)add_go_counter(pub, FAM_GO_ALLOCATED_OBJECTS, c->allocated_objects);
+	(void)add_go_counter(pub, FAM_GO_ALLOCATED_BYTES, c->allocated_bytes);
+	(void)add_go_counter(pub, FAM_GO_FREED_OBJECTS, c->freed_objects);
+	(void)add_go_counter(pub, FAM_GO_FREED_BYTES, c->freed_bytes);
 	for (u32 i = 0; i < NR_GO_GC_KINDS; i++)
-		label(pub, add_process(pub, FAM_GO_GC_CYCLES, VALUE_COUNT, c->gc_cycles[i]), "kind",
+		label(pub, add_go_counter(pub, FAM_GO_GC_CYCLES, c->gc_cycles[i]), "kind",
 		      go_gc_names[i]);
 	if (pub->m->go.current)
 		publish_go_gauges(pub);

@@ -186,7 +186,7 @@ int go_live_sizes(struct go_live *live, struct err *err)
 	live->span_bytes = span_end > span_begin ? span_end - span_begin : 0;
 	if (!live->memstats_bytes || live->memstats_bytes > MAX_VARIABLE_BYTES ||
 	    !live->controller_bytes || live->controller_bytes > MAX_VARIABLE_BYTES ||
-	    live->sched_bytes > MAX_VARIABLE_BYTES || !live->span_bytes ||
+	    !live->sched_bytes || live->sched_bytes > MAX_VARIABLE_BYTES || !live->span_bytes ||
 	    live->span_bytes > GO_SPAN_BYTES)
 		return err_set(err, -EBADMSG, "its statistics have another shape than was tested");
 	return room_for(&live->before, live, err) ?: room_for(&live->after, live, err);

@@ -53,7 +53,7 @@ static int read_some(const struct go_memory *memory, const struct go_copy *copie
 
 	for (size_t i = 0; i < n; i++) {
 		to[i] = (struct iovec){ copies[i].to, copies[i].n };
-		/* An address of the other process: it is not followed here. */
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr): of the other process, not followed here */
 		from[i] = (struct iovec){ (void *)(uintptr_t)copies[i].vaddr, copies[i].n };
 		wanted += copies[i].n;
 	}

@@ -8,6 +8,8 @@
 
 #define LARGEST_SMALL_BYTES 32768
 
+_Static_assert(GO_SPAN_CLASSES == 2 * GO_SIZE_CLASSES, "each size with and without pointers");
+
 /* Go src/runtime/mgcpacer.go. */
 #define MIN_HEADROOM_BYTES (1ULL << 20)
 #define HEADROOM_PERCENT   3
@@ -15,13 +17,13 @@
 
 /* Where the members of heapStatsDelta go. */
 static const struct delta_member {
-	enum go_field field;
 	size_t at; /* in struct go_heap_sums */
+	enum go_field field;
 	u32 n;
 } delta_members[] = {
 #define MEMBER(field, member, n)                                                            \
 	{                                                                                   \
-		GO_FIELD_HEAP_STATS_DELTA_##field, offsetof(struct go_heap_sums, member), n \
+		offsetof(struct go_heap_sums, member), GO_FIELD_HEAP_STATS_DELTA_##field, n \
 	}
 	MEMBER(RELEASED, released, 1),
 	MEMBER(IN_HEAP, in_heap, 1),

@@ -16,7 +16,7 @@
 
 /* The same in all versions from 1.16 on; checked against the process. */
 #define GO_SIZE_CLASSES 68
-#define GO_SPAN_CLASSES (2 * GO_SIZE_CLASSES)
+#define GO_SPAN_CLASSES 136U /* with and without pointers */
 #define GO_GENERATIONS	3
 
 /* runtime.heapStatsDelta, over all generations. */
