@@ -254,6 +254,31 @@ static void fill_waiting(struct process_snap *p)
 	p->books_now = (struct proc_books){ .valid = true, .resident_bytes = 4096 };
 }
 
+/* One of the two of the name is over, and its counters stay. */
+static void fill_go(void)
+{
+	scene.procs[0].go = (struct go_stats){
+		.counted = true,
+		.current = true,
+		.begin_wall_ns = WALL_NS + 10 * SECOND,
+		.counters = { .allocated_objects = 1000000,
+			      .allocated_bytes = 48000000,
+			      .freed_objects = 900000,
+			      .freed_bytes = 43200000,
+			      .gc_cycles = { [GO_GC_AUTOMATIC] = 40, [GO_GC_FORCED] = 2 } },
+		.gauges = { .heap_live_bytes = 5000000,
+			    .heap_goal_bytes = 10000000,
+			    .goroutines = 12,
+			    .max_procs = 2,
+			    .memory_limit_bytes = ~0ULL >> 1,
+			    .gc_percent = -1,
+			    .memory_bytes = { 6000000, 1000000, 2000000, 500000, 400000, 100000 } },
+	};
+	scene.procs[2].go = (struct go_stats){ .counted = true,
+					       .begin_wall_ns = WALL_NS + 20 * SECOND,
+					       .counters = { .allocated_objects = 5 } };
+}
+
 static void fill_scene(void)
 {
 	struct process_snap *p;
@@ -269,6 +294,7 @@ static void fill_scene(void)
 	snprintf(p->id.comm, sizeof(p->id.comm), "%s", "\xc3\xa9\n");
 	snprintf(p->id.exe, sizeof(p->id.exe), "%s", "/tmp/a \"b\" (deleted)");
 	fill_waiting(add_process("app", 4243));
+	fill_go();
 
 	scene.snap.machine.steal_ticks = 5;
 	scene.snap.drops[DROP_ROWS_FULL] = 2;

@@ -198,6 +198,16 @@ static void hook_lost(struct bpf_session *s, size_t hook, const struct err *err)
 	s->objects[hook] = NULL;
 }
 
+/* Groups that have a hook; the others need no probe. */
+static u32 hooked_groups(void)
+{
+	u32 groups = 1u << GROUP_PROCESS;
+
+	for (size_t i = 0; i < NR_HOOKS; i++)
+		groups |= hook_rows[i].groups;
+	return groups;
+}
+
 static void load_hooks(struct bpf_session *s, const struct bpf_session_config *config)
 {
 	struct bpf_config cfg;
@@ -206,6 +216,7 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, s->wanted, &cfg);
 	cfg.observe_all = config->observe_all;
 	group_set(s, ~0u, false, "not asked for");
+	group_set(s, s->wanted & ~hooked_groups(), true, "without a probe");
 	for (size_t i = 0; i < NR_HOOKS; i++) {
 		struct err err = { { 0 } };
 		const char *how;

@@ -45,6 +45,12 @@ static int open_session(struct observer *o, struct err *err)
 	return bpf_session_open(&config, &o->session, err);
 }
 
+/* Of targets, not of the whole machine. */
+static bool reads_go(const struct observer_config *config)
+{
+	return (config->groups & 1u << GROUP_GO) && !config->all;
+}
+
 int observer_open(const struct observer_config *config, struct observer **ret_observer,
 		  struct err *err)
 {
@@ -64,7 +70,9 @@ int observer_open(const struct observer_config *config, struct observer **ret_ob
 		goto out;
 	o->slots = calloc(o->config.bounds.max_processes, sizeof(*o->slots));
 	o->ended = ended_new(o->config.bounds.max_processes);
-	if (!o->slots || !o->ended || o->epoll_fd < 0) {
+	if (reads_go(config))
+		o->programs = go_programs_new();
+	if (!o->slots || !o->ended || o->epoll_fd < 0 || (reads_go(config) && !o->programs)) {
 		r = err_set(err, -ENOMEM, "no memory for an observer");
 		goto out;
 	}
@@ -86,7 +94,9 @@ void observer_free(struct observer *o)
 	for (size_t i = 0; i < o->nr_processes; i++) {
 		if (o->processes[i].pidfd >= 0)
 			close(o->processes[i].pidfd);
+		go_watch_done(&o->processes[i].go);
 	}
+	go_programs_free(o->programs);
 	if (o->epoll_fd >= 0)
 		close(o->epoll_fd);
 	ended_free(o->ended);
@@ -150,6 +160,8 @@ static int take_in(struct observer *o, struct observed *p, struct err *err)
 	if (r)
 		return r;
 	procfs_books(PROC_ROOT, p->id.pid, observer_now(), &p->books_begin);
+	if (o->programs)
+		go_watch_begin(o->programs, p->id.pid);
 	if (!o->begin_ns)
 		o->begin_ns = p->where.begin_ns;
 	return 0;
@@ -343,6 +355,7 @@ void observer_drop(struct observer *o, size_t i)
 	struct observed *p = &o->processes[i];
 
 	bpf_session_release(o->session, p->where.slot);
+	go_watch_done(&p->go);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	o->nr_processes--;

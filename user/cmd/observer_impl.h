@@ -4,6 +4,7 @@
 #define SKYOBSERVE_CMD_OBSERVER_IMPL_H
 
 #include "user/cmd/ended.h"
+#include "user/cmd/go_watch.h"
 #include "user/cmd/observer.h"
 
 #define PROC_ROOT "/proc"
@@ -13,6 +14,7 @@ struct observed {
 	struct observed_process where;
 	struct proc_books books_begin;
 	struct process_totals last;
+	struct go_watch go;
 	int pidfd;	 /* of a live target, else -1 */
 	bool target;	 /* was asked for; else a followed child */
 	bool alive;	 /* as far as user space knows */
@@ -28,7 +30,8 @@ struct observer {
 	size_t nr_processes;
 	struct observed other; /* the shared slot of those beyond the bound */
 	struct ended *ended;
-	struct process_slot *slots; /* room for a scan */
+	struct go_programs *programs; /* NULL: Go programs are not read */
+	struct process_slot *slots;   /* room for a scan */
 	struct process_identity last_ended;
 	int epoll_fd;
 	u64 boot_wall_ns;

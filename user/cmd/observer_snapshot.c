@@ -42,6 +42,29 @@ static void finish_process(struct observed *p, struct process_snap *snap,
 	p->last = *totals;
 }
 
+/* What Go programs say of themselves, and what became of the group. */
+static void read_go(struct observer *o, struct snapshot *snap)
+{
+	struct go_watch_sum sum = { 0 };
+
+	if (!o->programs) {
+		if (snap->groups[GROUP_GO].up)
+			snap->groups[GROUP_GO] =
+				(struct group_state){ .reason =
+							      "not of the whole machine (--all)" };
+		return;
+	}
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		struct observed *p = &o->processes[i];
+
+		go_watch_read(o->programs, &p->go, p->id.pid, snap->processes[i].alive,
+			      &snap->processes[i].go);
+		snap->processes[i].go.begin_wall_ns = p->id.start_wall_ns;
+		go_watch_note(&p->go, p->id.pid, &sum);
+	}
+	go_watch_state(&sum, &snap->groups[GROUP_GO]);
+}
+
 /* Everything but the names that ended. The arrays have room for @room more. */
 static int snapshot_counted(struct observer *o, size_t room, struct snapshot *ret_snap,
 			    struct process_totals **ret_totals, struct err *err)
@@ -74,6 +97,7 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 	for (size_t i = 0; i < o->nr_processes; i++)
 		finish_process(&o->processes[i], &snap.processes[i], &totals[i]);
 	finish_process(&o->other, &snap.processes[n - 1], &totals[n - 1]);
+	read_go(o, &snap);
 	/* Unless somebody is in it, `other` is not there. */
 	if (!totals[n - 1].cells[CELL_THREADS_BORN])
 		snap.nr_processes = snap.nr_counted = n - 1;

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "layout.h"
+#include "user/model/go_stats.h"
 
 #define MAX_NAME_BYTES 256
 
@@ -105,6 +106,7 @@ struct process_snap {
 
 	struct proc_books books_begin, books_now;
 	struct task_counts ended_begin, ended_now; /* kernel's sums of released threads */
+	struct go_stats go;
 };
 
 struct group_state {

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,6 +51,7 @@ work(int fd, int pipe_fd, const struct target_request *request, struct target_an
 	int out = fcntl(pipe_fd, F_DUPFD, WORKER_PIPE + 1);
 
 	signal(SIGPIPE, SIG_DFL);
+	(void)prctl(PR_SET_NAME, "skyobserve-read"); /* for who lists processes */
 	if (file < 0 || out < 0 || dup2(file, WORKER_FILE) < 0 || dup2(out, WORKER_PIPE) < 0)
 		_exit(1);
 	answer->result = confine_self(WORKER_PIPE);
