@@ -6,6 +6,9 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import os
+import shutil
+
 import lib
 
 sys.path.insert(0, str(lib.ROOT / "tests/go"))
@@ -15,6 +18,7 @@ import fetch
 import vmlib
 
 SOURCE = "../workloads/gostats"
+OTHER_UID = 4244  # of nobody on any machine that runs this
 
 # How it can be built: what changes where things are, and how they are found.
 VARIANTS = {
@@ -162,6 +166,36 @@ def other_program(case):
                "no Go program is observed")
 
 
+def later(case):
+    """Another user's, that is not there yet when privileges are given up, and then executes itself anew."""
+    os.chmod(case.dir, 0o755)
+    copy = case.own_program("gostats")
+    os.chmod(copy, 0o700)  # nobody but its user may read it
+    shutil.chown(copy, OTHER_UID, OTHER_UID)
+    wrapper = case.path("wrapper")
+    with open(wrapper, "w", encoding="ascii") as f:
+        f.write(f"#!/bin/sh\nexec setpriv --reuid={OTHER_UID} --regid={OTHER_UID} --clear-groups {copy}\n")
+    os.chmod(wrapper, 0o755)
+    name = os.path.basename(copy)
+    observer = case.observe("--comm", name)
+    case.equal("why", observer.scrape().select("skyobserve_probe_group_info", group="go")[0][0]["reason"],
+               "no Go program is observed")
+    workload = case.workload("gostats", program=wrapper)
+    ask(workload, "stats")
+    lib.poll("it to be observed", lambda: observer.scrape().select("skyobserve_go_goroutines", process=name))
+    first, truth = check(case, "at first", observer, workload)
+    case.equal("executable", [labels["exe"] for labels, _ in first.select("skyobserve_process_info")], [copy])
+    workload.say("exec 0")
+    case.equal("what it says", workload.lines.next().split(), [b"ready", str(workload.pid).encode()])
+    lib.poll("it to wait", lambda: lib.waits_for_us(workload.pid))
+    again = ask(workload, "stats")
+    objects = "skyobserve_go_allocated_objects_total"
+    lib.poll("both programs to be counted", lambda: observer.scrape().value(objects) >= truth["mallocs"] + again["mallocs"])
+    after = observer.scrape()
+    case.equal("objects of both", after.value(objects), truth["mallocs"] + again["mallocs"])
+    case.equal("goroutines of the second", after.value("skyobserve_go_goroutines"), again["goroutines"])
+
+
 def ended(case):
     """Counters outlive the program; what it is now does not."""
     workload, observer = begin(case, lib.WORKLOADS / "gostats")
@@ -175,7 +209,7 @@ def ended(case):
 
 
 def cases():
-    found = [("of_another_language", other_program), ("after_its_end", ended),
+    found = [("of_another_language", other_program), ("after_its_end", ended), ("that_comes_later", later),
              ("exactly", exactly(lib.WORKLOADS / "gostats")), ("under_load", bracketed(lib.WORKLOADS / "gostats"))]
     every, system = toolchains()
     for version, goroot in every.items():

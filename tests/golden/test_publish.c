@@ -309,6 +309,8 @@ static void fill_scene(void)
 	scene.snap.bpf_stats_on = true;
 	scene.facts.scrape_ns = 420 * MICRO;
 	scene.facts.start_wall_ns = WALL_NS + 80 * SECOND;
+	scene.facts.broker_cpu_ticks = 7;
+	scene.facts.broker_resident_bytes = 2048000;
 	scene.facts.cpu_ticks = 12;
 	scene.facts.open_fds = 30;
 	scene.facts.max_fds = 1024;
@@ -344,6 +346,8 @@ TEST(publish_without_groups_only_what_proc_says)
 		snprintf(scene.snap.groups[i].reason, sizeof(scene.snap.groups[i].reason), "%s",
 			 "no BTF");
 	}
+	for (size_t i = 0; i < scene.snap.nr_processes; i++)
+		scene.procs[i].go = (struct go_stats){ 0 };
 	publish_scene();
 	check_golden("groups_down.prom", PROM_TEXT);
 	end_scene();

@@ -83,6 +83,7 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 					  .libbpf_version = text,
 					  .arch = text,
 					  .scrape_ns = 1,
+					  .broker_resident_bytes = 1,
 					  .start_wall_ns = 1 } };
 	m->snap.processes = p;
 	if (!p)

@@ -10,6 +10,7 @@
 #include "user/model/family.h"
 #include "user/model/totals.h"
 
+struct broker_client;
 struct observer;
 
 struct observer_config {
@@ -17,9 +18,10 @@ struct observer_config {
 	u32 groups;		  /* mask of enum probe_group */
 	bool force_raw_tp;
 	bool label_pid;
-	bool follow;	  /* children of targets are observed as well, from their birth */
-	bool all;	  /* the whole machine: observer_add_all */
-	bool keep_ended;  /* ended processes keep their places (for tests); else they are folded */
+	bool follow;	 /* children of targets are observed as well, from their birth */
+	bool all;	 /* the whole machine: observer_add_all */
+	bool keep_ended; /* ended processes keep their places (for tests); else they are folded */
+	struct broker_client *broker; /* the caller's; NULL: nobody but us looks at /proc */
 	const char *name; /* --name: `process` label of all targets, or NULL for their comm */
 };
 
@@ -81,14 +83,9 @@ const struct group_state *observer_groups(const struct observer *o);
 int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
 		      struct process_totals **ret_totals, struct err *err);
 
-/* What a snapshot could not do with the capabilities that are effective now. */
-struct observer_refusals {
-	bool bpf;  /* bpf(2), with what is open already */
-	bool proc; /* the books of a process that lives, in /proc (mounted with hidepid) */
-};
-
-/* Find out by trying; changes nothing. */
-void observer_try(const struct observer *o, struct observer_refusals *ret_refusals);
+/* Whether bpf(2) lets a snapshot be taken with the capabilities that are effective now. By trying.
+ */
+bool observer_may_go_on(const struct observer *o);
 
 /* Snapshot and publish into an empty set (family_set_done). */
 int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err);

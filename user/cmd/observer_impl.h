@@ -3,8 +3,8 @@
 #ifndef SKYOBSERVE_CMD_OBSERVER_IMPL_H
 #define SKYOBSERVE_CMD_OBSERVER_IMPL_H
 
+#include "user/broker/go_view.h"
 #include "user/cmd/ended.h"
-#include "user/cmd/go_watch.h"
 #include "user/cmd/observer.h"
 
 #define PROC_ROOT "/proc"
@@ -14,7 +14,7 @@ struct observed {
 	struct observed_process where;
 	struct proc_books books_begin;
 	struct process_totals last;
-	struct go_watch go;
+	struct go_view go;
 	int pidfd;	 /* of a live target, else -1 */
 	bool target;	 /* was asked for; else a followed child */
 	bool alive;	 /* as far as user space knows */
@@ -30,14 +30,16 @@ struct observer {
 	size_t nr_processes;
 	struct observed other; /* the shared slot of those beyond the bound */
 	struct ended *ended;
-	struct go_programs *programs; /* NULL: Go programs are not read */
-	struct process_slot *slots;   /* room for a scan */
+	struct process_slot *slots; /* room for a scan */
 	struct process_identity last_ended;
 	int epoll_fd;
 	u64 boot_wall_ns;
 	u64 begin_ns; /* the first process was taken in */
 	u32 tick_hz;
 };
+
+/* Whether Go programs are read: of targets, not of the whole machine, and by the broker. */
+bool observer_reads_go(const struct observer *o);
 
 /* Find new children and ends among the slots of the session; folds nothing. */
 void observer_scan(struct observer *o);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/cmd/serve_broker.h"
 #include "user/proc/procfs.h"
 
 #define PROC_ROOT "/proc"
@@ -109,9 +110,12 @@ static const char *left_out(const struct options *options, pid_t pid)
 static void say_target(const struct process_identity *id)
 {
 	const struct passwd *pw = getpwuid(id->uid);
+	char number[16];
 
+	/* While we serve, no file with names can be opened. */
+	snprintf(number, sizeof(number), "id %u", (unsigned int)id->uid);
 	log_info("observing process %d: %s, %s, user %s", (int)id->pid, id->comm,
-		 id->exe[0] ? id->exe : "executable not readable", pw ? pw->pw_name : "unknown");
+		 id->exe[0] ? id->exe : "executable not readable", pw ? pw->pw_name : number);
 }
 
 static void warn_if_different(const struct observer *o)
@@ -155,7 +159,7 @@ static enum exit_status add_pids(struct observer *o, const struct options *optio
 static bool add_found(struct observer *o, pid_t pid)
 {
 	struct err err = { { 0 } };
-	int r = pid == getpid() ? -EEXIST : observer_add(o, pid, &err);
+	int r = observer_add(o, pid, &err);
 
 	if (r == -ENOSPC)
 		log_warn_once("%s", err.text);
@@ -164,51 +168,31 @@ static bool add_found(struct observer *o, pid_t pid)
 	return !r;
 }
 
-static bool is_wanted(const struct options *options, pid_t pid)
+size_t targets_rescan(struct observer *o, struct broker_client *broker,
+		      const struct options *options)
 {
-	for (size_t i = 0; i < options->comms.n; i++) {
-		if (procfs_has_comm(PROC_ROOT, pid, options->comms.word[i]))
-			return true;
-	}
-	for (size_t i = 0; i < options->exes.n; i++) {
-		if (procfs_has_exe(PROC_ROOT, pid, options->exes.word[i]))
-			return true;
-	}
-	return false;
-}
-
-static size_t add_of_cgroup(struct observer *o, const char *path)
-{
+	struct look_wanted wanted;
 	struct pid_list list = { 0 };
 	size_t added = 0;
-	int r = procfs_cgroup(path, &list);
+	int r;
 
+	serve_wanted(options, &wanted);
+	if (!wanted.comms.n && !wanted.exes.n && !wanted.cgroups.n)
+		return 0;
+	r = broker_find(broker, &wanted, &list);
 	if (r)
-		log_warn_once("--cgroup %s: %s", path, strerror(-r));
-	for (size_t i = 0; i < list.n; i++)
-		added += add_found(o, list.pids[i]);
-	free(list.pids);
-	return added;
-}
-
-size_t targets_rescan(struct observer *o, const struct options *options)
-{
-	struct pid_list list = { 0 };
-	size_t added = 0;
-
-	for (size_t i = 0; i < options->cgroups.n; i++)
-		added += add_of_cgroup(o, options->cgroups.word[i]);
-	if ((!options->comms.n && !options->exes.n) || procfs_list(PROC_ROOT, &list))
-		return added;
+		log_warn_once("%s: %s", wanted.cgroups.n ? "--cgroup" : "looking for processes",
+			      strerror(-r));
 	for (size_t i = 0; i < list.n; i++) {
-		if (is_wanted(options, list.pids[i]))
+		if (list.pids[i] != getpid() && list.pids[i] != broker_client_pid(broker))
 			added += add_found(o, list.pids[i]);
 	}
 	free(list.pids);
 	return added;
 }
 
-enum exit_status targets_add(struct observer *o, const struct options *options, struct err *err)
+enum exit_status targets_add(struct observer *o, struct broker_client *broker,
+			     const struct options *options, struct err *err)
 {
 	enum exit_status status = add_pids(o, options, err);
 
@@ -216,7 +200,7 @@ enum exit_status targets_add(struct observer *o, const struct options *options, 
 		return status;
 	if (options->all && observer_add_all(o, err))
 		return EXIT_MISSING;
-	(void)targets_rescan(o, options);
+	(void)targets_rescan(o, broker, options);
 	if (observer_processes(o)) {
 		if (!options->all)
 			warn_if_different(o);

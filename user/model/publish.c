@@ -294,7 +294,8 @@ static void publish_go(struct publication *pub)
 {
 	const struct go_counters *c = &pub->m->go.counters;
 
-	if (!pub->snap->groups[GROUP_GO].up || !pub->m->go.counted)
+	/* While the group is down, counters stay where they were. */
+	if (!pub->m->go.counted)
 		return;
 	(void)add_go_counter(pub, FAM_GO_ALLOCATED_OBJECTS, c->allocated_objects);
 	(void)add_go_counter(pub, FAM_GO_ALLOCATED_BYTES, c->allocated_bytes);
@@ -429,6 +430,11 @@ static void publish_exporter(struct publication *pub)
 	label(pub, s, "arch", f->arch ? f->arch : "");
 	if (f->scrape_ns)
 		(void)add_value(pub, FAM_SCRAPE_DURATION, VALUE_NS, f->scrape_ns);
+	if (f->broker_resident_bytes) {
+		(void)add_value(pub, FAM_BROKER_CPU, VALUE_NS,
+				f->broker_cpu_ticks * (NS_PER_SEC / 100));
+		(void)add_value(pub, FAM_BROKER_RESIDENT, VALUE_COUNT, f->broker_resident_bytes);
+	}
 	if (!f->start_wall_ns)
 		return;
 	(void)add_value(pub, FAM_EXP_CPU, VALUE_NS, f->cpu_ticks * (NS_PER_SEC / 100));

@@ -59,8 +59,9 @@ struct foreign_count {
 /* /proc/PID/stat and statm at the time of the snapshot; the kernel's books by another way. */
 struct proc_books {
 	bool valid;
-	u64 read_ns;   /* when */
-	u64 cpu_ticks; /* utime + stime */
+	u64 read_ns;	    /* when */
+	u64 cpu_ticks;	    /* utime + stime */
+	u64 children_ticks; /* the same of children that were waited for */
 	u64 minflt;
 	u64 majflt;
 	u64 resident_bytes;

@@ -17,6 +17,7 @@
 //	park N     start N goroutines that wait for ever
 //	load N     begin to allocate in N goroutines, as fast as it goes
 //	rest 0     end that
+//	exec 0     execute itself anew; that answers with "ready PID"
 //
 // Between two lines it waits in a read and allocates nothing, and neither does answering: what ReadMemStats says
 // is what was true while it waited.
@@ -205,6 +206,10 @@ func do(verb []byte, n int) {
 	case "rest":
 		atomic.StoreInt32(&stop, 1)
 		loading.Wait()
+	case "exec":
+		if syscall.Exec(os.Args[0], os.Args, os.Environ()) != nil {
+			os.Exit(1)
+		}
 	default:
 		os.Exit(2)
 	}

@@ -3,8 +3,8 @@
  * The Go programs among the observed processes: their files are read once, confined and without
  * waiting long; their statistics at each snapshot.
  */
-#ifndef SKYOBSERVE_CMD_GO_WATCH_H
-#define SKYOBSERVE_CMD_GO_WATCH_H
+#ifndef SKYOBSERVE_BROKER_GO_WATCH_H
+#define SKYOBSERVE_BROKER_GO_WATCH_H
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -35,21 +35,13 @@ void go_programs_free(struct go_programs *programs);
 void go_watch_begin(struct go_programs *programs, pid_t pid);
 
 /*
- * Read process @pid now; @alive is false when it has ended. Counters stay what they were when it
- * cannot be read, and go on when it executes another program. Waits for its file at most two
- * seconds after that was begun; later it is there at a later call.
+ * Read process @pid, which is alive, now. Counters stay what they were when it cannot be read, and
+ * go on when it executes another program. Waits for its file @patience_ns at most; one that takes
+ * longer (20 MB take 0.1 s) is there at a later call.
  */
-void go_watch_read(struct go_programs *programs, struct go_watch *watch, pid_t pid, bool alive,
+void go_watch_read(struct go_programs *programs, struct go_watch *watch, pid_t pid, u64 patience_ns,
 		   struct go_stats *ret_stats);
 
 void go_watch_done(struct go_watch *watch);
 
-/* State of the group `go`, over all processes. */
-struct go_watch_sum {
-	u32 read, refused;
-	char why[160];
-};
-void go_watch_note(const struct go_watch *watch, pid_t pid, struct go_watch_sum *sum);
-void go_watch_state(const struct go_watch_sum *sum, struct group_state *ret_state);
-
-#endif /* SKYOBSERVE_CMD_GO_WATCH_H */
+#endif /* SKYOBSERVE_BROKER_GO_WATCH_H */

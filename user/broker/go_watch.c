@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which of the observed processes are Go programs, and what they say. */
-#include "user/cmd/go_watch.h"
+#include "user/broker/go_watch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,13 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "user/cmd/observer.h"
+#include "user/base/clock.h"
 #include "user/elf/file.h"
 #include "user/runtime/go_live.h"
 #include "user/runtime/worker.h"
-
-/* A program of 20 MB takes 0.1 s; one that takes longer is there at a later snapshot. */
-#define PATIENCE_NS (2 * NS_PER_SEC)
 
 /* Files that are read at the same time, each in a process of its own. */
 #define MAX_RUNNING 4
@@ -36,7 +33,6 @@ struct program {
 	off_t n_bytes;
 	struct timespec changed;
 	enum program_state state;
-	u64 begin_ns;
 	struct target_worker worker;
 	int result; /* of go_live_plan */
 	struct go_live_plan plan;
@@ -130,7 +126,7 @@ static void program_start(struct go_programs *programs, struct program *p, pid_t
 		close(fd); /* it executes another one by now */
 		return;
 	}
-	r = fd < 0 ? fd : target_worker_start(fd, &request, observer_now(), &p->worker, &err);
+	r = fd < 0 ? fd : target_worker_start(fd, &request, clock_monotonic_ns(), &p->worker, &err);
 	if (fd >= 0)
 		close(fd);
 	if (r) {
@@ -140,7 +136,6 @@ static void program_start(struct go_programs *programs, struct program *p, pid_t
 		return;
 	}
 	p->state = PROGRAM_RUNNING;
-	p->begin_ns = observer_now();
 	programs->nr_running++;
 }
 
@@ -148,7 +143,8 @@ static void program_step(struct go_programs *programs, struct program *p)
 {
 	struct target *target = calloc(1, sizeof(*target));
 	struct err err = { { 0 } };
-	int r = target ? target_worker_step(&p->worker, observer_now(), target, &err) : -EAGAIN;
+	int r = target ? target_worker_step(&p->worker, clock_monotonic_ns(), target, &err)
+		       : -EAGAIN;
 
 	if (r != -EAGAIN) {
 		if (!r)
@@ -160,17 +156,19 @@ static void program_step(struct go_programs *programs, struct program *p)
 	free(target);
 }
 
-static void program_wait(struct go_programs *programs, struct program *p)
+static void program_wait(struct go_programs *programs, struct program *p, u64 patience_ns)
 {
+	u64 begin_ns = clock_monotonic_ns(), waited_ns = 0;
+
 	while (p->state == PROGRAM_RUNNING) {
 		struct pollfd fd = { .fd = p->worker.fd, .events = POLLIN };
-		u64 age = observer_now() - p->begin_ns;
 
-		if (age < PATIENCE_NS)
-			(void)poll(&fd, 1, (int)((PATIENCE_NS - age) / NS_PER_MS) + 1);
+		if (waited_ns < patience_ns)
+			(void)poll(&fd, 1, (int)((patience_ns - waited_ns) / NS_PER_MS) + 1);
 		program_step(programs, p);
-		if (age >= PATIENCE_NS)
+		if (waited_ns >= patience_ns)
 			return;
+		waited_ns = clock_monotonic_ns() - begin_ns;
 	}
 }
 
@@ -218,7 +216,7 @@ static void refuse(struct go_watch *watch, const char *why)
 }
 
 static void read_now(struct go_programs *programs, struct go_watch *watch, pid_t pid,
-		     struct go_stats *ret_stats)
+		     u64 patience_ns, struct go_stats *ret_stats)
 {
 	struct err err = { { 0 } };
 	size_t i = program_of(programs, pid);
@@ -232,7 +230,7 @@ static void read_now(struct go_programs *programs, struct go_watch *watch, pid_t
 		begin_anew(watch);
 	watch->program = i;
 	program_start(programs, p, pid);
-	program_wait(programs, p);
+	program_wait(programs, p, patience_ns);
 	if (p->state != PROGRAM_READ)
 		return;
 	if (p->result) {
@@ -248,17 +246,14 @@ static void read_now(struct go_programs *programs, struct go_watch *watch, pid_t
 		refuse(watch, err.text);
 }
 
-void go_watch_read(struct go_programs *programs, struct go_watch *watch, pid_t pid, bool alive,
+void go_watch_read(struct go_programs *programs, struct go_watch *watch, pid_t pid, u64 patience_ns,
 		   struct go_stats *ret_stats)
 {
 	struct go_stats now = { 0 };
 
 	watch->refused = false;
 	watch->why[0] = '\0';
-	if (alive)
-		read_now(programs, watch, pid, &now);
-	else
-		go_watch_done(watch);
+	read_now(programs, watch, pid, patience_ns, &now);
 	if (now.counted) {
 		go_counters_floor(&watch->last, &now.counters);
 		watch->last = now.counters;
@@ -268,27 +263,4 @@ void go_watch_read(struct go_programs *programs, struct go_watch *watch, pid_t p
 	now.counters = watch->before;
 	go_counters_add(&now.counters, &watch->last);
 	*ret_stats = now;
-}
-
-void go_watch_note(const struct go_watch *watch, pid_t pid, struct go_watch_sum *sum)
-{
-	if (watch->live && !watch->refused)
-		sum->read++;
-	if (!watch->refused)
-		return;
-	if (!sum->refused++)
-		snprintf(sum->why, sizeof(sum->why), "process %d: %.130s", (int)pid, watch->why);
-}
-
-void go_watch_state(const struct go_watch_sum *sum, struct group_state *ret_state)
-{
-	ret_state->up = sum->read || !sum->refused;
-	if (sum->refused)
-		snprintf(ret_state->reason, sizeof(ret_state->reason), "%s", sum->why);
-	else if (sum->read)
-		snprintf(ret_state->reason, sizeof(ret_state->reason), "memory of %u process%s",
-			 sum->read, sum->read == 1 ? "" : "es");
-	else
-		snprintf(ret_state->reason, sizeof(ret_state->reason), "%s",
-			 "no Go program is observed");
 }
