@@ -306,7 +306,8 @@ def doctor_knows_them(case):
                           timeout=lib.DEADLINE_S)
     text = " ".join(done.stdout.split())
     kept = "keeps CAP_BPF" if bpf_needs_a_capability() else "needs no capability any more"
-    case.true(f"it does not say what serving keeps: {text}", f"while serving ok --pid alone {kept}" in text)
+    case.true(f"it does not say what serving keeps: {text}", f"while serving ok {kept}" in text)
+    case.true("nothing about the broker", "broker ok a second process, which answers no network, keeps" in text)
     case.true("it does not say as whom", f"user id {UID}" in text)
     case.true("nothing about seccomp", "seccomp ok system calls are limited" in text)
 
