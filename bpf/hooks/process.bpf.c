@@ -52,7 +52,7 @@ static __always_inline void process_executes(struct task_struct *task)
 	if (!p || slot == cfg.max_processes - 1)
 		return;
 	p->owner.mode = OWNER_NONE; /* what is known is of another program */
-	p->execs++; /* one thread is left: nobody else counts */
+	p->execs++;		    /* one thread is left: nobody else counts */
 	if (p->flags & PROCESS_EXECUTED)
 		return;
 	bpf_probe_read_kernel_str(p->comm, sizeof(p->comm), &task->comm);

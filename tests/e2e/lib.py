@@ -497,6 +497,12 @@ class Observer:
             self.process.wait()
 
 
+def broker_of(observer):
+    """The process id of its broker, as it says it; None without one."""
+    found = re.search(r"^skyobserve: broker: process (\d+), ", observer.stderr(), re.M)
+    return int(found[1]) if found else None
+
+
 # ---- cases ----------------------------------------------------------------------------------------------
 
 

@@ -39,10 +39,26 @@ def bpf_needs_a_capability():
     return version < (5, 19) and lib.read_proc("/proc/sys/kernel/unprivileged_bpf_disabled") != "0\n"
 
 
-def check_dropped(case, observer, uid, gid, keeps=0):
-    """The kernel's own words about the observer."""
-    status = status_of(observer.pid)
-    keeps |= CAP_BPF if bpf_needs_a_capability() else 0
+def check_dropped(case, observer, uid, gid, broker=CAP_SYS_PTRACE | CAP_DAC_READ_SEARCH):
+    """The kernel's own words about the serving process, which keeps nothing, and its broker, which keeps @broker."""
+    check_process(case, observer.pid, uid, gid, CAP_BPF if bpf_needs_a_capability() else 0)
+    case.true(f"it does not say it: {observer.stderr()}",
+              re.search(rf"^skyobserve: privileges dropped: user id {uid}, capabilities", observer.stderr(), re.M))
+    if "landlock" in (lib.read_proc("/sys/kernel/security/lsm") or ""):
+        case.true("files are not limited", "files: only /proc and /sys" in observer.stderr())
+    pid = lib.broker_of(observer)
+    if broker is None:
+        case.equal("broker", pid, None)
+        return
+    check_process(case, pid, uid, gid, broker)
+    words = "".join(f" {name}" for cap, name in ((CAP_SYS_PTRACE, "CAP_SYS_PTRACE"),
+                                                 (CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH")) if broker & cap)
+    case.true(f"it does not say what its broker keeps: {observer.stderr()}",
+              f"skyobserve: broker: process {pid}, user id {uid}, capabilities{words}\n" in observer.stderr())
+
+
+def check_process(case, pid, uid, gid, keeps):
+    status = status_of(pid)
     case.equal("user ids", status["Uid"].split(), [str(uid)] * 4)
     case.equal("group ids", status["Gid"].split(), [str(gid)] * 4)
     case.equal("groups", status["Groups"].split(), [])
@@ -51,9 +67,7 @@ def check_dropped(case, observer, uid, gid, keeps=0):
     case.equal("no_new_privs", status["NoNewPrivs"], "1")
     case.equal("seccomp", status["Seccomp"], "2")
     # A process that is not dumpable belongs to root in /proc.
-    case.equal("owner of its /proc", os.stat(f"/proc/{observer.pid}/fd").st_uid, 0)
-    case.true(f"it does not say it: {observer.stderr()}",
-              re.search(rf"^skyobserve: privileges dropped: user id {uid}, capabilities", observer.stderr(), re.M))
+    case.equal("owner of its /proc", os.stat(f"/proc/{pid}/fd").st_uid, 0)
 
 
 def calls(metrics, name, **labels):
@@ -73,8 +87,6 @@ def pid_alone_keeps_nothing(case):
     target = case.workload("syscalls", "--n", 321)
     observer = case.observe(pids=[target.pid], prefix=("setpriv", "--groups=10,20", *AS_SUDO))
     check_dropped(case, observer, UID, GID)
-    if "landlock" in (lib.read_proc("/sys/kernel/security/lsm") or ""):
-        case.true("files are not limited", "files: only /proc and /sys" in observer.stderr())
     target.run()
     metrics = observer.scrape()
     case.equal("getppid", calls(metrics, "getppid"), 321)
@@ -114,6 +126,17 @@ def every_group_works_without(case):
     case.equal("groups", metrics.sum("skyobserve_probe_group_up"), len(GROUPS))
 
 
+def without_a_broker(case):
+    """Nothing comes, and nothing of Go is wanted: there is no second process."""
+    target = case.workload("syscalls", "--n", 12)
+    observer = case.observe("--groups", "process,sched,syscalls", pids=[target.pid], prefix=AS_SUDO)
+    check_dropped(case, observer, UID, GID, broker=None)
+    target.run()
+    metrics = observer.scrape()
+    case.equal("getppid", calls(metrics, "getppid"), 12)
+    case.equal("cost of a broker", metrics.select("skyobserve_broker_cpu_seconds_total"), [])
+
+
 def live_table(case):
     target = case.workload("sleep")
     observer = case.observe("--live", "--interval", 1, pids=[target.pid], prefix=AS_SUDO)
@@ -146,20 +169,20 @@ def same_user_cannot_trace(case):
 
 
 def later_targets(case):
-    """By name: other users' processes are taken in with CAP_SYS_PTRACE alone."""
+    """By name: other users' processes are taken in by the broker, with their calls in flight."""
     os.chmod(case.dir, 0o755)
     program = case.own_program("syscalls")
     os.chmod(program, 0o755)
     name = os.path.basename(program)
     observer = case.observe("--comm", name, prefix=AS_SUDO)
-    check_dropped(case, observer, UID, GID, CAP_SYS_PTRACE)
-    case.true("the reason is not said", "CAP_SYS_PTRACE stays: " in observer.stderr())
+    check_dropped(case, observer, UID, GID)
     wrapper = case.path("wrapper")
     with open(wrapper, "w", encoding="ascii") as f:
         f.write(f"#!/bin/sh\nexec {' '.join(OTHER_USER)} {program} \"$@\"\n")
     os.chmod(wrapper, 0o755)
     target = case.workload("syscalls", "--n", 55, program=wrapper)
     lib.poll("it to be observed", lambda: observer.scrape().sum("skyobserve_process_up", process=name) == 1)
+    case.equal("calls in flight", observer.scrape().sum("skyobserve_syscalls_in_flight", syscall="read"), 1)
     target.run()
     metrics = observer.scrape()
     case.equal("getppid", calls(metrics, "getppid", process=name), 55)
@@ -172,17 +195,30 @@ def later_executables(case):
     """--exe below a folder that only root may enter."""
     program = case.own_program("syscalls")
     observer = case.observe("--exe", program, prefix=AS_SUDO)
-    check_dropped(case, observer, UID, GID, CAP_SYS_PTRACE | CAP_DAC_READ_SEARCH)
+    check_dropped(case, observer, UID, GID)
     target = case.workload("syscalls", "--n", 56, program=program)
     lib.poll("it to be observed", lambda: observer.scrape().sum("skyobserve_process_up") == 1)
     target.run()
     case.equal("getppid", calls(observer.scrape(), "getppid"), 56)
 
 
+def whole_machine(case):
+    """Those that are there, and those that come."""
+    observer = case.observe("--all", prefix=AS_SUDO)
+    check_dropped(case, observer, UID, GID)
+    program = case.own_program("syscalls")
+    target = case.workload("syscalls", "--n", 57, program=program)
+    name = os.path.basename(program)
+    lib.poll("it to be observed", lambda: observer.scrape().sum("skyobserve_process_up", process=name) == 1)
+    before = observer.scrape().sum("skyobserve_syscalls_total", process=name)
+    target.run()
+    case.at_least("calls", observer.scrape().sum("skyobserve_syscalls_total", process=name) - before, 57)
+
+
 def followed_children(case):
     target = case.workload("forkexec", "--n", 30)
     observer = case.observe("--follow", pids=[target.pid], prefix=AS_SUDO)
-    check_dropped(case, observer, UID, GID, CAP_SYS_PTRACE)
+    check_dropped(case, observer, UID, GID)
     truth = target.run()
     case.equal("fsyncs of the child", observer.scrape().sum("skyobserve_fsyncs_total", call="fsync"),
                truth["child"]["fsyncs"])
@@ -192,12 +228,13 @@ def followed_children(case):
 
 
 def hidden_processes(case):
-    """Where /proc hides other users' processes, the books need CAP_SYS_PTRACE, and only they."""
+    """Where /proc hides other users' processes, the broker reads the books, and needs CAP_SYS_PTRACE for it."""
     target = case.workload("syscalls", "--n", 77)
     script = 'mount -t proc -o hidepid=2 proc /proc && exec "$@"'
     if subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", "true"], check=False).returncode:
         raise lib.Skip("a second /proc cannot be mounted")
-    observer = case.observe(pids=[target.pid], prefix=(*AS_SUDO, "unshare", "--mount", "sh", "-c", script, "sh"))
+    observer = case.observe("--groups", "process,sched,syscalls", pids=[target.pid],
+                            prefix=(*AS_SUDO, "unshare", "--mount", "sh", "-c", script, "sh"))
     check_dropped(case, observer, UID, GID, CAP_SYS_PTRACE)
     target.run()
     metrics = observer.scrape()
@@ -269,7 +306,8 @@ def doctor_knows_them(case):
                           timeout=lib.DEADLINE_S)
     text = " ".join(done.stdout.split())
     kept = "keeps CAP_BPF" if bpf_needs_a_capability() else "needs no capability any more"
-    case.true(f"it does not say what serving keeps: {text}", f"while serving ok --pid alone {kept}" in text)
+    case.true(f"it does not say what serving keeps: {text}", f"while serving ok {kept}" in text)
+    case.true("nothing about the broker", "broker ok a second process, which answers no network, keeps" in text)
     case.true("it does not say as whom", f"user id {UID}" in text)
     case.true("nothing about seccomp", "seccomp ok system calls are limited" in text)
 
@@ -314,6 +352,6 @@ def control_bytes(case):
 
 if __name__ == "__main__":
     sys.exit(lib.main([(function.__name__, function) for function in (
-        pid_alone_keeps_nothing, nobody_without_sudo, every_group_works_without, live_table, a_command,
-        same_user_cannot_trace, later_targets, later_executables, followed_children, hidden_processes,
+        pid_alone_keeps_nothing, nobody_without_sudo, every_group_works_without, without_a_broker, live_table, a_command,
+        same_user_cannot_trace, later_targets, later_executables, whole_machine, followed_children, hidden_processes,
         root_that_cannot_leave, least_capabilities, doctor_knows_them, not_root_from_the_start, control_bytes)]))

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * What clients and servers write to each other, as the BPF programs read it: a name that is kept is
  * bounded and plain text, no state is left, and bytes in pieces mean what they mean in one.

@@ -114,6 +114,15 @@ static void take_parts(struct source *s, struct process_snap *p)
 		take_record(s, &p->threads[i]);
 }
 
+static void take_go(struct source *s, struct go_stats *go)
+{
+	go->counted = take_below(s, 2);
+	go->current = take_below(s, 2);
+	go->begin_wall_ns = take_u64(s);
+	take_u64s(s, (u64 *)&go->counters, sizeof(go->counters) / sizeof(u64));
+	take_u64s(s, (u64 *)&go->gauges, sizeof(go->gauges) / sizeof(u64));
+}
+
 static void take_process(struct source *s, struct process_snap *p, u32 i)
 {
 	char name[sizeof(p->id.name)];
@@ -136,6 +145,7 @@ static void take_process(struct source *s, struct process_snap *p, u32 i)
 	p->enters_after = take_u64(s);
 	p->unsettled_ns = take_u64(s);
 	take_parts(s, p);
+	take_go(s, &p->go);
 	p->books_begin.valid = take_below(s, 2);
 	p->books_now.valid = take_below(s, 2);
 	p->books_begin.cpu_ticks = take_u64(s);

@@ -55,9 +55,9 @@ def go_environment(goroot, extra=None):
             "GOTELEMETRY": "off", **(extra or {})}
 
 
-def build(version, goroot, name):
-    """Path of the program, made if it is not there."""
-    row, product = VARIANTS[name], binary(version, name)
+def build(version, goroot, name, row=None):
+    """Path of the program, made if it is not there. Other programs than those of VARIANTS have a row of their own."""
+    row, product = row or VARIANTS[name], binary(version, name)
     sources = [p for p in (HERE / row.program).iterdir()]
     if vmlib.is_older(product, *sources):
         product.parent.mkdir(parents=True, exist_ok=True)

@@ -255,6 +255,31 @@ static void fill_waiting(struct process_snap *p)
 	p->books_now = (struct proc_books){ .valid = true, .resident_bytes = 4096 };
 }
 
+/* One of the two of the name is over, and its counters stay. */
+static void fill_go(void)
+{
+	scene.procs[0].go = (struct go_stats){
+		.counted = true,
+		.current = true,
+		.begin_wall_ns = WALL_NS + 10 * SECOND,
+		.counters = { .allocated_objects = 1000000,
+			      .allocated_bytes = 48000000,
+			      .freed_objects = 900000,
+			      .freed_bytes = 43200000,
+			      .gc_cycles = { [GO_GC_AUTOMATIC] = 40, [GO_GC_FORCED] = 2 } },
+		.gauges = { .heap_live_bytes = 5000000,
+			    .heap_goal_bytes = 10000000,
+			    .goroutines = 12,
+			    .max_procs = 2,
+			    .memory_limit_bytes = ~0ULL >> 1,
+			    .gc_percent = -1,
+			    .memory_bytes = { 6000000, 1000000, 2000000, 500000, 400000, 100000 } },
+	};
+	scene.procs[2].go = (struct go_stats){ .counted = true,
+					       .begin_wall_ns = WALL_NS + 20 * SECOND,
+					       .counters = { .allocated_objects = 5 } };
+}
+
 static void fill_scene(void)
 {
 	struct process_snap *p;
@@ -270,6 +295,7 @@ static void fill_scene(void)
 	snprintf(p->id.comm, sizeof(p->id.comm), "%s", "\xc3\xa9\n");
 	snprintf(p->id.exe, sizeof(p->id.exe), "%s", "/tmp/a \"b\" (deleted)");
 	fill_waiting(add_process("app", 4243));
+	fill_go();
 
 	scene.snap.machine.steal_ticks = 5;
 	scene.snap.drops[DROP_ROWS_FULL] = 2;
@@ -284,6 +310,8 @@ static void fill_scene(void)
 	scene.snap.bpf_stats_on = true;
 	scene.facts.scrape_ns = 420 * MICRO;
 	scene.facts.start_wall_ns = WALL_NS + 80 * SECOND;
+	scene.facts.broker_cpu_ticks = 7;
+	scene.facts.broker_resident_bytes = 2048000;
 	scene.facts.cpu_ticks = 12;
 	scene.facts.open_fds = 30;
 	scene.facts.max_fds = 1024;
@@ -363,6 +391,8 @@ TEST(publish_without_groups_only_what_proc_says)
 		snprintf(scene.snap.groups[i].reason, sizeof(scene.snap.groups[i].reason), "%s",
 			 "no BTF");
 	}
+	for (size_t i = 0; i < scene.snap.nr_processes; i++)
+		scene.procs[i].go = (struct go_stats){ 0 };
 	publish_scene();
 	check_golden("groups_down.prom", PROM_TEXT);
 	end_scene();

@@ -85,14 +85,16 @@ TEST(http_long_paths_are_cut_and_counted)
 {
 	char text[2048] = "GET /";
 	struct http_request r;
+	size_t n = 4;
 
 	memset(text + 5, 'a', 2000);
 	r = request(text);
 	CHECK_EQ_INT(r.state, HTTP_REQUEST);
 	CHECK_STR(r.name, "GET /:id");
-	strcpy(text, "GET ");
-	for (int i = 0; i < 100; i++)
-		strcat(text, "/ab");
+	memset(text, 0, sizeof(text));
+	memcpy(text, "GET ", n);
+	for (int i = 0; i < 100; i++, n += 3)
+		memcpy(text + n, "/ab", 3);
 	r = request(text);
 	CHECK_EQ_INT(r.state, HTTP_REQUEST);
 	CHECK(r.name_len < KIND_NAME_BYTES);

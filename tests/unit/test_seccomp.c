@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of system calls: what passes, what is refused, and what serving can no longer do. */
-#define _GNU_SOURCE /* memfd_create, clone */
+#define _GNU_SOURCE /* memfd_create, clone, process_vm_readv */
 #include "tests/lib/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "user/base/seccomp.h"
+#include "user/broker/calls.h"
 #include "user/cmd/serve_calls.h"
 
 /* The status of a child that runs @fn, or 1000 + the signal that ended it. */
@@ -224,4 +227,83 @@ TEST(serving_takes_in_targets_where_they_come_later)
 {
 	if (seccomp_is_in_use())
 		CHECK_EQ_INT(in_child(serving_with_targets), 0);
+}
+
+/* --- the broker --- */
+
+/* What serving may do neither, or must do itself. */
+static const long never_of_the_broker[] = {
+	SYS_execve,
+	SYS_execveat,
+	SYS_ptrace,
+	SYS_process_vm_writev,
+	SYS_bpf,
+	SYS_socket,
+	SYS_socketpair,
+	SYS_connect,
+	SYS_bind,
+	SYS_listen,
+	SYS_accept4,
+	SYS_perf_event_open,
+	SYS_setuid,
+	SYS_setgroups,
+	SYS_mount,
+	SYS_unlinkat,
+	SYS_renameat2,
+	SYS_fchmodat,
+	SYS_fchownat,
+	SYS_mkdirat,
+	SYS_symlinkat,
+	SYS_linkat,
+	SYS_ftruncate,
+	SYS_memfd_create,
+	SYS_init_module,
+	SYS_keyctl,
+	SYS_setns,
+	SYS_unshare,
+	SYS_chroot,
+	SYS_reboot,
+	SYS_openat2,
+	SYS_io_uring_setup,
+	SYS_pidfd_send_signal,
+	SYS_pidfd_getfd,
+	SYS_tgkill,
+	SYS_open_by_handle_at,
+	SYS_personality,
+	SYS_setpriority,
+	SYS_sendmsg,
+	SYS_userfaultfd,
+};
+
+static int broker(void)
+{
+	char byte = 'a', copy = 0;
+	struct iovec to = { &copy, 1 }, from = { &byte, 1 };
+	pid_t pid;
+
+	if (broker_limit_calls())
+		return 1;
+	for (size_t i = 0; i < sizeof(never_of_the_broker) / sizeof(never_of_the_broker[0]); i++) {
+		if (!REFUSED(syscall(never_of_the_broker[i], -1L, -1L, -1L, -1L, -1L, -1L)))
+			return 100 + (int)i;
+	}
+	if (!REFUSED(open("/dev/null", O_WRONLY)) || !REFUSED(open("/dev/null", O_RDWR)) ||
+	    !REFUSED(open("/tmp/skyobserve.none", O_RDONLY | O_CREAT, 0600)))
+		return 2;
+	if (!REFUSED(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0)) ||
+	    !REFUSED(syscall(SYS_kill, -1, SIGSTOP)) ||
+	    !REFUSED(syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0)))
+		return 3;
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1 || copy != 'a')
+		return 4;
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	return pid > 0 && waitpid(pid, NULL, 0) == pid ? 0 : 5;
+}
+
+TEST(broker_can_only_look)
+{
+	if (seccomp_is_in_use())
+		CHECK_EQ_INT(in_child(broker), 0);
 }

@@ -181,6 +181,22 @@ TEST(mount_is_found_by_its_type)
 	CHECK_STR(where, "/sys/kernel/tracing");
 }
 
+TEST(proc_that_hides_is_seen)
+{
+	const char *root = new_root();
+
+	CHECK(!sysinfo_proc_hides(root));
+	put(root, "proc/self/mounts",
+	    "proc /proc proc rw 0 0\n"
+	    "other /hidepid=2 tmpfs rw,hidepid=2 0 0\n"
+	    "hidepid=2 /hidepid=2 proc rw 0 0\n");
+	CHECK(!sysinfo_proc_hides(root));
+	put(root, "proc/self/mounts",
+	    "proc /proc proc rw 0 0\n"
+	    "proc /proc proc rw,nosuid,hidepid=invisible 0 0\n");
+	CHECK(sysinfo_proc_hides(root));
+}
+
 TEST(schedstat_has_three_numbers)
 {
 	struct sysinfo_schedstat s = { 7, 7, 7 };

@@ -200,6 +200,16 @@ static void hook_lost(struct bpf_session *s, size_t hook, const struct err *err)
 	s->objects[hook] = NULL;
 }
 
+/* Groups that have a hook; the others need no probe. */
+static u32 hooked_groups(void)
+{
+	u32 groups = 1u << GROUP_PROCESS;
+
+	for (size_t i = 0; i < NR_HOOKS; i++)
+		groups |= hook_rows[i].groups;
+	return groups;
+}
+
 static void load_hooks(struct bpf_session *s, const struct bpf_session_config *config)
 {
 	struct bpf_config cfg;
@@ -325,6 +335,7 @@ static int load_what_works(struct bpf_session *s, const struct bpf_session_confi
 
 	s->wanted = config->groups | 1u << GROUP_PROCESS;
 	group_set(s, ~0u, false, "not asked for");
+	group_set(s, s->wanted & ~hooked_groups(), true, "without a probe");
 	for (;;) {
 		before = s->wanted;
 		r = load_and_attach(s, config, err);

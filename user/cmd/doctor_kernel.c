@@ -78,8 +78,11 @@ static void check_capabilities(struct report *r)
 		  "raises the memlock limit (before Linux 5.11)",
 		  "run as root, or raise the limit first: ulimit -l unlimited" },
 		{ CAP_SYS_PTRACE, HEALTH_LIMITED, "CAP_SYS_PTRACE",
-		  "reads executables and calls in flight of other users' processes in /proc",
+		  "reads executables of other users' processes in /proc, and their memory",
 		  "run as root, or add cap_sys_ptrace" },
+		{ CAP_DAC_READ_SEARCH, HEALTH_LIMITED, "CAP_DAC_READ_SEARCH",
+		  "with CAP_SYS_PTRACE, reads calls in flight and Go programs of other users",
+		  "run as root, or add cap_dac_read_search" },
 	};
 
 	if (!r->privilege.valid) {

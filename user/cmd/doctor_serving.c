@@ -41,17 +41,26 @@ static void check_capabilities_kept(struct report *r, const struct bpf_session *
 		user.uid = geteuid(); /* it stays */
 	if (works_with(session, &user, 0))
 		report_row(r, HEALTH_OK, "while serving", NULL,
-			   "--pid alone needs no capability any more; it goes on as user id %u",
+			   "needs no capability any more; it goes on as user id %u",
 			   (unsigned int)user.uid);
 	else if (works_with(session, &user, CAPABILITY(CAP_BPF)))
 		report_row(r, HEALTH_OK, "while serving", NULL,
-			   "--pid alone keeps CAP_BPF: this kernel asks for it at each bpf(2); it "
-			   "goes on as user id %u",
+			   "keeps CAP_BPF: this kernel asks for it at each bpf(2); it goes on as "
+			   "user id %u",
 			   (unsigned int)user.uid);
 	else
 		report_row(r, HEALTH_LIMITED, "while serving",
 			   "a kernel from 5.8 on, or less in the way of a security module",
 			   "with CAP_BPF alone bpf(2) is refused: more has to be kept");
+}
+
+/* It is forked, so it has at most what we have. */
+static void check_broker(struct report *r)
+{
+	report_row(r, HEALTH_OK, "broker", NULL,
+		   "a second process, which answers no network, keeps CAP_SYS_PTRACE and "
+		   "CAP_DAC_READ_SEARCH if they are there: for Go programs, and targets that come "
+		   "later");
 }
 
 static void check_call_filter(struct report *r)
@@ -73,16 +82,17 @@ static void check_landlock(struct report *r)
 
 	if (version < 0)
 		report_row(r, HEALTH_OK, "landlock", NULL,
-			   "none in this kernel: with --pid, serving can open every file that its "
-			   "user may read");
+			   "none in this kernel: serving can open every file that its user may "
+			   "read");
 	else
 		report_row(r, HEALTH_OK, "landlock", NULL,
-			   "with --pid, serving can open files below /proc and /sys only");
+			   "serving can open files below /proc and /sys only");
 }
 
 void doctor_serving(struct report *r, const struct bpf_session *session)
 {
 	check_capabilities_kept(r, session);
+	check_broker(r);
 	check_call_filter(r);
 	check_landlock(r);
 }

@@ -185,6 +185,8 @@ int ended_add(struct ended *ended, struct process_snap *p, const struct process_
 	add_all(ended->totals[i].cells, totals->cells, sizeof(totals->cells));
 	ended->totals[i].runtime_ns += totals->runtime_ns;
 	ended->totals[i].run_delay_ns += totals->run_delay_ns;
+	p->go.current = false;
+	go_stats_add(&sum->go, &p->go);
 	r = add_arrays(sum, p);
 	arrays_done(p);
 	return r;

@@ -83,6 +83,7 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 					  .libbpf_version = text,
 					  .arch = text,
 					  .scrape_ns = 1,
+					  .broker_resident_bytes = 1,
 					  .start_wall_ns = 1 } };
 	m->snap.processes = p;
 	if (!p)
@@ -102,6 +103,7 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 	p->details = true;
 	p->incarnations = 1;
 	p->books_begin.valid = p->books_now.valid = true;
+	p->go.counted = p->go.current = true;
 	fill_thread(p);
 	if (!p->threads)
 		return -ENOMEM;
@@ -293,6 +295,7 @@ static int find_small_set(struct made_up *m, struct metric_facts *facts)
 	p->details = false;
 	p->calls[SOME_CALL] = 0;
 	p->nr_call_hists = p->nr_errors = p->nr_foreign = 0;
+	p->go = (struct go_stats){ 0 }; /* only targets are read */
 	r = publish_made_up(m, &small);
 	for (u32 i = 0; i < NR_FAMILIES; i++) {
 		const struct family *f = &small.families[i];

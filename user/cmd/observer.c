@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/base/clock.h"
 #include "user/base/log.h"
 #include "user/base/utf8.h"
 #include "user/cmd/owner.h"
@@ -22,10 +23,7 @@
 
 u64 observer_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (u64)ts.tv_sec * NS_PER_SEC + (u64)ts.tv_nsec;
+	return clock_monotonic_ns();
 }
 
 static u64 boot_ticks(u32 tick_hz)
@@ -57,6 +55,11 @@ static int open_session(struct observer *o, struct err *err)
 		config.bounds.max_processes = config.bounds.max_details + 2;
 	o->config.bounds = config.bounds;
 	return bpf_session_open(&config, &o->session, err);
+}
+
+bool observer_reads_go(const struct observer *o)
+{
+	return (o->config.groups & 1u << GROUP_GO) && !o->config.all && o->config.broker;
 }
 
 int observer_open(const struct observer_config *config, struct observer **ret_observer,
@@ -123,21 +126,18 @@ static void set_name(const struct observer *o, struct process_identity *id)
 static int identify(const struct observer *o, pid_t pid, struct process_identity *ret_id,
 		    struct err *err)
 {
-	struct proc_status status;
-	struct proc_stat stat;
-	int r = procfs_stat(PROC_ROOT, pid, &stat);
+	struct broker_identity who;
+	int r = broker_identify(o->config.broker, pid, &who);
 
-	if (!r)
-		r = procfs_status(PROC_ROOT, pid, &status);
 	if (r)
 		return err_set(err, r, "process %d: %s", (int)pid,
 			       r == -ENOENT ? "there is no such process" : strerror(-r));
-	*ret_id = (struct process_identity){ .pid = pid, .uid = status.uid };
-	ret_id->start_ticks = stat.start_ticks;
-	ret_id->start_wall_ns = o->boot_wall_ns + stat.start_ticks * (NS_PER_SEC / o->tick_hz);
-	snprintf(ret_id->comm, sizeof(ret_id->comm), "%.*s", COMM_BYTES - 1, stat.comm);
+	*ret_id = (struct process_identity){ .pid = pid, .uid = who.uid };
+	ret_id->start_ticks = who.start_ticks;
+	ret_id->start_wall_ns = o->boot_wall_ns + who.start_ticks * (NS_PER_SEC / o->tick_hz);
+	memcpy(ret_id->comm, who.comm, sizeof(ret_id->comm));
+	memcpy(ret_id->exe, who.exe, sizeof(ret_id->exe));
 	set_name(o, ret_id);
-	procfs_exe(PROC_ROOT, pid, ret_id->exe, sizeof(ret_id->exe));
 	return 0;
 }
 
@@ -170,16 +170,18 @@ static int take_in(struct observer *o, struct observed *p, struct err *err)
 	struct thread_calls calls;
 	int r;
 
-	r = procfs_thread_calls(PROC_ROOT, p->id.pid, &calls);
+	r = broker_thread_calls(o->config.broker, p->id.pid, &calls);
 	if (r)
 		return err_set(err, r, "no memory for the threads of process %d", (int)p->id.pid);
 	r = bpf_session_observe(o->session, (u32)p->id.pid, &how, &calls, &p->where, err);
 	free(calls.at);
 	if (r)
 		return r;
-	procfs_books(PROC_ROOT, p->id.pid, observer_now(), &p->books_begin);
+	broker_read_books(o->config.broker, p->id.pid, observer_now(), &p->books_begin);
 	if (observer_groups(o)[GROUP_INTERACTIONS].up)
 		find_owner(o, p);
+	if (observer_reads_go(o))
+		go_view_begin(o->config.broker, p->id.pid);
 	if (!o->begin_ns)
 		o->begin_ns = p->where.begin_ns;
 	return 0;
@@ -322,7 +324,7 @@ int observer_add_all(struct observer *o, struct err *err)
 		struct err one;
 
 		/* One that ends meanwhile, or was taken in as a child, is no failure. */
-		if (list.pids[i] != getpid())
+		if (list.pids[i] != getpid() && list.pids[i] != broker_client_pid(o->config.broker))
 			(void)observer_add(o, list.pids[i], &one);
 	}
 	free(list.pids);
@@ -410,19 +412,18 @@ static bool is_overdue(const struct observed *p)
  * It executes another program: an identity that was read before is no longer true. Where it cannot
  * be read (any more) it is not known.
  */
-static void note_exec(struct observed *p, const struct process_slot *slot)
+static void note_exec(const struct observer *o, struct observed *p, const struct process_slot *slot)
 {
-	struct proc_status status;
+	struct broker_identity who;
 
 	if (p->execs == slot->execs)
 		return;
 	p->execs = slot->execs;
 	p->id.exe[0] = '\0';
-	if (slot->end_ns)
+	if (slot->end_ns || broker_identify(o->config.broker, p->id.pid, &who))
 		return;
-	procfs_exe(PROC_ROOT, p->id.pid, p->id.exe, sizeof(p->id.exe));
-	if (!procfs_status(PROC_ROOT, p->id.pid, &status))
-		p->id.uid = status.uid;
+	memcpy(p->id.exe, who.exe, sizeof(p->id.exe));
+	p->id.uid = who.uid;
 }
 
 void observer_name_all(struct observer *o)
@@ -451,7 +452,7 @@ void observer_scan(struct observer *o)
 		}
 		if (!p)
 			continue;
-		note_exec(p, slot);
+		note_exec(o, p, slot);
 		if (!slot->end_ns)
 			continue;
 		p->slot_ended = true;
@@ -491,18 +492,7 @@ const struct group_state *observer_groups(const struct observer *o)
 	return bpf_session_groups(o->session);
 }
 
-/* With hidepid=2 a process that may not be seen is not there: its descriptor knows better. */
-static bool is_hidden(const struct observed *p)
+bool observer_may_go_on(const struct observer *o)
 {
-	struct pollfd end = { .fd = p->pidfd, .events = POLLIN };
-	struct proc_stat stat;
-
-	return p->pidfd >= 0 && procfs_stat(PROC_ROOT, p->id.pid, &stat) && !poll(&end, 1, 0);
-}
-
-void observer_try(const struct observer *o, struct observer_refusals *ret_refusals)
-{
-	*ret_refusals = (struct observer_refusals){ .bpf = !bpf_session_may_go_on(o->session) };
-	for (size_t i = 0; i < o->nr_processes; i++)
-		ret_refusals->proc |= is_hidden(&o->processes[i]);
+	return bpf_session_may_go_on(o->session);
 }

@@ -10,6 +10,7 @@
 #include "user/model/family.h"
 #include "user/model/totals.h"
 
+struct broker_client;
 struct observer;
 
 struct observer_config {
@@ -23,6 +24,7 @@ struct observer_config {
 	const char *const *comms; /* processes that come to be called so are taken in as targets: */
 	size_t nr_comms;	  /* at most MAX_WANTED */
 	size_t nr_files;	  /* places for observer_want_file, at most MAX_WANTED */
+	struct broker_client *broker; /* the caller's; NULL: nobody but us looks at /proc */
 	const char *name; /* --name: `process` label of all targets, or NULL for their comm */
 };
 
@@ -115,14 +117,9 @@ const struct group_state *observer_groups(const struct observer *o);
 int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
 		      struct process_totals **ret_totals, struct err *err);
 
-/* What a snapshot could not do with the capabilities that are effective now. */
-struct observer_refusals {
-	bool bpf;  /* bpf(2), with what is open already */
-	bool proc; /* the books of a process that lives, in /proc (mounted with hidepid) */
-};
-
-/* Find out by trying; changes nothing. */
-void observer_try(const struct observer *o, struct observer_refusals *ret_refusals);
+/* Whether bpf(2) lets a snapshot be taken with the capabilities that are effective now. By trying.
+ */
+bool observer_may_go_on(const struct observer *o);
 
 /* Snapshot and publish into an empty set (family_set_done). */
 int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err);

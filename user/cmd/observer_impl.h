@@ -3,6 +3,7 @@
 #ifndef SKYOBSERVE_CMD_OBSERVER_IMPL_H
 #define SKYOBSERVE_CMD_OBSERVER_IMPL_H
 
+#include "user/broker/go_view.h"
 #include "user/cmd/ended.h"
 #include "user/cmd/observer.h"
 #include "user/model/kinds.h"
@@ -19,13 +20,14 @@ struct observed {
 	struct proc_books books_begin;
 	struct process_totals last;
 	struct kind_list last_kinds;
+	struct go_view go;
 	int pidfd;	 /* of a live target, else -1 */
 	bool target;	 /* was asked for; else a followed child */
 	bool unsaid;	 /* a target that the programs took in, for observer_next_come */
 	bool alive;	 /* as far as user space knows */
 	bool slot_ended; /* the programs saw its last thread go, or we gave up waiting for it */
 	u64 end_ns;
-	u32 execs;  /* as of the last look at who it is */
+	u32 execs;	 /* as of the last look at who it is */
 	u64 unlisted_ns; /* since then every snapshot had threads that are not listed; 0: none */
 	u32 missed;	 /* snapshots in a row in which the kernel had no thread of it */
 };
@@ -47,6 +49,9 @@ struct observer {
 	bool last_call; /* observer_name_all */
 	u32 tick_hz;
 };
+
+/* Whether Go programs are read: of targets, not of the whole machine, and by the broker. */
+bool observer_reads_go(const struct observer *o);
 
 /* Find new children and ends among the slots of the session; folds nothing. */
 void observer_scan(struct observer *o);

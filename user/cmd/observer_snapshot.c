@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the observed processes did: snapshots, folding of those that ended, publication. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -43,11 +44,11 @@ static bool is_unlisted_for_now(struct observed *p, const struct process_snap *s
 }
 
 /* What /proc says at the same time, and totals that never go down. */
-static int finish_process(struct observed *p, struct process_snap *snap,
-			  struct process_totals *totals)
+static int finish_process(struct broker_client *broker, struct observed *p,
+			  struct process_snap *snap, struct process_totals *totals)
 {
 	if (snap->alive) {
-		procfs_books(PROC_ROOT, p->id.pid, observer_now(), &snap->books_now);
+		broker_read_books(broker, p->id.pid, observer_now(), &snap->books_now);
 		if (snap->nr_threads)
 			memcpy(p->id.comm, snap->id.comm, sizeof(p->id.comm));
 		p->missed = snap->nr_threads ? 0 : p->missed + 1;
@@ -58,6 +59,35 @@ static int finish_process(struct observed *p, struct process_snap *snap,
 	p->last = *totals;
 	kinds_finish(snap);
 	return kinds_floor(&p->last_kinds, snap);
+}
+
+/* What Go programs say of themselves, and what became of the group. */
+static void read_go(struct observer *o, struct snapshot *snap)
+{
+	u64 deadline_ns = observer_now() + GO_VIEW_DEADLINE_NS;
+	struct go_view_sum sum = { 0 };
+
+	if (!observer_reads_go(o)) {
+		struct group_state *group = &snap->groups[GROUP_GO];
+
+		if (group->up)
+			snprintf(group->reason, sizeof(group->reason), "%s",
+				 o->config.all ? "not of the whole machine (--all)"
+					       : "there is no broker");
+		group->up = false;
+		return;
+	}
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		struct process_snap *p = &snap->processes[i];
+		struct go_view *view = &o->processes[i].go;
+
+		if (p->alive)
+			go_view_read(view, o->config.broker, &p->id, deadline_ns, &sum, &p->go);
+		else
+			go_view_ended(view, o->config.broker, &p->id, &p->go);
+		p->go.begin_wall_ns = p->id.start_wall_ns;
+	}
+	go_view_state(&sum, &snap->groups[GROUP_GO]);
 }
 
 /* Everything but the names that ended. The arrays have room for @room more. */
@@ -90,13 +120,15 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 		return r;
 	}
 	for (size_t i = 0; i < o->nr_processes; i++)
-		r |= finish_process(&o->processes[i], &snap.processes[i], &totals[i]);
-	r |= finish_process(&o->other, &snap.processes[n - 1], &totals[n - 1]);
+		r |= finish_process(o->config.broker, &o->processes[i], &snap.processes[i],
+				    &totals[i]);
+	r |= finish_process(o->config.broker, &o->other, &snap.processes[n - 1], &totals[n - 1]);
 	if (r) {
 		snapshot_done(&snap);
 		free(totals);
 		return err_set(err, -ENOMEM, "no memory for a snapshot");
 	}
+	read_go(o, &snap);
 	/* Unless somebody is in it, `other` is not there. */
 	if (!totals[n - 1].cells[CELL_THREADS_BORN])
 		snap.nr_processes = snap.nr_counted = n - 1;
@@ -184,9 +216,13 @@ int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
 static void exporter_facts(const struct observer *o, u64 scrape_ns, const char *arch,
 			   struct exporter_facts *ret_facts)
 {
+	pid_t broker = broker_client_pid(o->config.broker);
+	struct proc_books broker_books = { 0 };
 	struct proc_self self;
 
 	procfs_self(PROC_ROOT, &self);
+	if (broker)
+		broker_read_books(o->config.broker, broker, observer_now(), &broker_books);
 	*ret_facts = (struct exporter_facts){
 		.version = SKYOBSERVE_VERSION,
 		.libbpf_version = libbpf_version_text(),
@@ -194,6 +230,8 @@ static void exporter_facts(const struct observer *o, u64 scrape_ns, const char *
 		.label_pid = o->config.label_pid,
 		.scrape_ns = scrape_ns,
 		.cpu_ticks = self.cpu_ticks,
+		.broker_cpu_ticks = broker_books.cpu_ticks + broker_books.children_ticks,
+		.broker_resident_bytes = broker_books.resident_bytes,
 		.open_fds = self.open_fds,
 		.max_fds = self.max_fds,
 		.virtual_bytes = self.virtual_bytes,

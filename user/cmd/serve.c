@@ -19,6 +19,7 @@
 #include "user/cmd/live.h"
 #include "user/cmd/observer.h"
 #include "user/cmd/program.h"
+#include "user/cmd/serve_broker.h"
 #include "user/cmd/serve_privilege.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
@@ -28,6 +29,7 @@
 
 struct serve {
 	const struct options *options;
+	struct broker_client *broker; /* NULL: none is needed */
 	struct observer *observer;
 	struct http_server *http;
 	struct live *live; /* NULL without a table */
@@ -44,6 +46,7 @@ enum {
 	EVENT_SIGNAL,
 	EVENT_TIMER,
 	EVENT_REFRESH,
+	EVENT_BROKER,
 	EVENT_ENDED
 };
 
@@ -131,6 +134,7 @@ static int open_loop(struct serve *s, struct err *err)
 		       &s->timer_fd) ||
 	    open_timer(s, refresh, refresh, EVENT_REFRESH, &s->refresh_fd) ||
 	    watch(s, http_server_fd(s->http), EVENT_HTTP) || watch(s, s->signal_fd, EVENT_SIGNAL) ||
+	    (s->broker && watch(s, broker_client_fd(s->broker), EVENT_BROKER)) ||
 	    watch(s, observer_fd(s->observer), EVENT_ENDED))
 		return err_set(err, -errno, "cannot set up the event loop: %s", strerror(errno));
 	return 0;
@@ -194,7 +198,7 @@ static void on_refresh(struct serve *s)
 	program_check(&s->program, observer_now());
 	/* Looking through /proc is dearer than through our own slots: once a second. */
 	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
-		(void)targets_rescan(s->observer, s->options);
+		(void)targets_rescan(s->observer, s->broker, s->options);
 		s->rescanned_ns = observer_now();
 	}
 	/* A scrape that folds in who just ended takes the event of the end away. */
@@ -216,6 +220,10 @@ static void on_event(struct serve *s, u64 event)
 	case EVENT_REFRESH:
 		if (timer_is_due(s->refresh_fd))
 			on_refresh(s);
+		break;
+	case EVENT_BROKER:
+		serve_broker_ended(s->broker);
+		(void)epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, broker_client_fd(s->broker), NULL);
 		break;
 	default:
 		on_ended(s);
@@ -338,13 +346,17 @@ static int set_up(struct serve *s, struct err *err)
 	status = targets_check(o, err);
 	if (status)
 		return status;
-	/* The address is taken first: it fails more often, and costs nothing to give back. */
+	/* Before anything is open that it should not have. */
+	if (serve_start_broker(o, config.groups, &s->broker, err))
+		return EXIT_MISSING;
+	config.broker = s->broker;
+	/* The address is taken next: it fails more often, and costs nothing to give back. */
 	status = open_http(s, err);
 	if (status)
 		return status == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (observer_open(&config, &s->observer, err))
 		return EXIT_MISSING;
-	status = targets_add(s->observer, o, err);
+	status = targets_add(s->observer, s->broker, o, err);
 	if (status)
 		return status;
 	if (open_loop(s, err))
@@ -380,6 +392,7 @@ static int serve(const struct options *options, bool live)
 	program_done(&s.program);
 	http_server_free(s.http);
 	observer_free(s.observer);
+	broker_client_free(s.broker);
 	if (s.epoll_fd >= 0)
 		close(s.epoll_fd);
 	if (s.signal_fd >= 0)

@@ -101,6 +101,8 @@ static const struct call_rule rules[] = {
 	CALL(clock_nanosleep),
 	CALL(nanosleep),
 
+	CALL(wait4), /* for the program that was started, and the broker */
+
 	/* signals of our own, and the end */
 	CALL(rt_sigaction),
 	CALL(rt_sigprocmask),
@@ -112,8 +114,8 @@ static const struct call_rule rules[] = {
 
 /* More, where processes are still to be taken in. */
 static const struct call_rule rules_for_targets[] = {
-	CALL(pidfd_open), CALL(wait4), /* of the program that was started */
-	CALL(getpgid),		       /* whether the terminal signals it */
+	CALL(pidfd_open),
+	CALL(getpgid), /* whether the terminal signals the program that was started */
 };
 
 #define NR_RULES (sizeof(rules) / sizeof(rules[0]))

@@ -11,6 +11,7 @@
 
 #include "user/base/landlock.h"
 #include "user/base/log.h"
+#include "user/cmd/serve_broker.h"
 #include "user/cmd/serve_calls.h"
 
 static const struct {
@@ -19,42 +20,30 @@ static const struct {
 } rows[] = {
 	{ CAPABILITY(CAP_BPF), "CAP_BPF", "this kernel asks for it at each bpf(2)" },
 	{ CAPABILITY(CAP_SYS_ADMIN), "CAP_SYS_ADMIN", "this kernel asks for it at each bpf(2)" },
-	{ CAPABILITY(CAP_SYS_PTRACE), "CAP_SYS_PTRACE",
-	  "for the executables and calls in flight of other users' processes in /proc" },
-	{ CAPABILITY(CAP_DAC_READ_SEARCH), "CAP_DAC_READ_SEARCH",
-	  "for --exe and --cgroup below folders that are not public" },
+	{ CAPABILITY(CAP_SYS_PTRACE), "CAP_SYS_PTRACE", "of the broker" },
+	{ CAPABILITY(CAP_DAC_READ_SEARCH), "CAP_DAC_READ_SEARCH", "of the broker" },
 };
 
 #define NR_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Whether processes are taken in after serving has begun. */
-static bool targets_come(const struct options *o)
-{
-	return o->comms.n || o->exes.n || o->cgroups.n || o->all || o->follow;
-}
-
 struct trial {
 	const struct observer *observer;
-	struct observer_refusals refusals;
 };
 
 static int try_out(void *ctx)
 {
-	struct trial *trial = ctx;
+	const struct trial *trial = ctx;
 
-	observer_try(trial->observer, &trial->refusals);
-	return trial->refusals.bpf || trial->refusals.proc;
+	return !observer_may_go_on(trial->observer);
 }
 
-/* What would help against what was refused, and has not been tried yet. */
-static u64 next_capability(const struct observer_refusals *refusals, u64 keep)
+/* What would help where bpf(2) was refused, and has not been tried yet. */
+static u64 next_capability(u64 keep)
 {
-	if (refusals->bpf && !(keep & CAPABILITY(CAP_BPF)))
+	if (!(keep & CAPABILITY(CAP_BPF)))
 		return CAPABILITY(CAP_BPF);
-	if (refusals->proc && !(keep & CAPABILITY(CAP_SYS_PTRACE)))
-		return CAPABILITY(CAP_SYS_PTRACE);
 	/* Kernels that take CAP_SYS_ADMIN where we were not given CAP_BPF. */
-	if (refusals->bpf && !(keep & CAPABILITY(CAP_SYS_ADMIN)))
+	if (!(keep & CAPABILITY(CAP_SYS_ADMIN)))
 		return CAPABILITY(CAP_SYS_ADMIN);
 	return 0;
 }
@@ -63,22 +52,15 @@ void serve_needs(const struct options *options, struct observer *o,
 		 const struct privilege_user *user, struct serve_needs *ret_needs)
 {
 	struct trial trial = { .observer = o };
-	struct serve_needs needs = { .targets_come = targets_come(options) || options->program };
+	struct serve_needs needs = { .targets_come = serve_targets_come(options) };
 	u64 more = 0;
 	int refused = 0;
 
-	/* Those to come cannot be asked: /proc/PID/exe and /proc/PID/syscall need it for sure. */
-	if (targets_come(options))
-		needs.capabilities |= CAPABILITY(CAP_SYS_PTRACE);
-	if (options->exes.n || options->cgroups.n)
-		needs.capabilities |= CAPABILITY(CAP_DAC_READ_SEARCH);
 	do {
 		needs.capabilities |= more;
 		needs.is_not_enough =
 			privilege_try(user, needs.capabilities, try_out, &trial, &refused);
-		more = !needs.is_not_enough && refused
-			       ? next_capability(&trial.refusals, needs.capabilities)
-			       : 0;
+		more = !needs.is_not_enough && refused ? next_capability(needs.capabilities) : 0;
 	} while (more);
 	needs.is_not_enough |= refused;
 	*ret_needs = needs;
@@ -113,16 +95,11 @@ static void say_what_stayed(const struct privilege_left *left)
 	}
 }
 
-/*
- * The user whom we became owns files that are nobody else's business. Where processes come later
- * it would get in the way: Landlock also forbids what CAP_SYS_PTRACE is kept for.
- */
-static int limit_files(const struct serve_needs *needs)
+/* The user whom we became owns files that are nobody else's business. */
+static int limit_files(void)
 {
 	static const char *const folders[] = { "/proc", "/sys" };
 
-	if (needs->capabilities & CAPABILITY(CAP_SYS_PTRACE))
-		return -ENOTSUP;
 	return landlock_read_only_below(folders, sizeof(folders) / sizeof(folders[0]));
 }
 
@@ -144,7 +121,7 @@ int serve_drop_privileges(const struct options *options, struct observer *o, str
 	if (r)
 		return r;
 	say_what_stayed(&left);
-	if (!limit_files(&needs))
+	if (!limit_files())
 		log_info("files: only /proc and /sys can be opened, for reading");
 	r = serve_limit_calls(needs.targets_come);
 	if (r)

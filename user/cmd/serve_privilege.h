@@ -10,7 +10,7 @@
 /* The capabilities that a session needs to go on, and why; by trying them out. */
 struct serve_needs {
 	u64 capabilities;   /* set of CAPABILITY() */
-	bool targets_come;  /* processes are still to be taken in, or a program to be waited for */
+	bool targets_come;  /* processes are still to be taken in */
 	bool is_not_enough; /* even with all of them something is refused: nothing may be dropped */
 };
 

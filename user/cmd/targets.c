@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/cmd/serve_broker.h"
 #include "user/proc/procfs.h"
 
 #define PROC_ROOT "/proc"
@@ -167,9 +168,12 @@ static const char *left_out(const struct options *options, pid_t pid)
 static void say_target(const struct process_identity *id)
 {
 	const struct passwd *pw = getpwuid(id->uid);
+	char number[16];
 
+	/* While we serve, no file with names can be opened. */
+	snprintf(number, sizeof(number), "id %u", (unsigned int)id->uid);
 	log_info("observing process %d: %s, %s, user %s", (int)id->pid, id->comm,
-		 id->exe[0] ? id->exe : "executable not readable", pw ? pw->pw_name : "unknown");
+		 id->exe[0] ? id->exe : "executable not readable", pw ? pw->pw_name : number);
 }
 
 static void warn_if_different(const struct observer *o)
@@ -213,29 +217,13 @@ static enum exit_status add_pids(struct observer *o, const struct options *optio
 static bool add_found(struct observer *o, pid_t pid)
 {
 	struct err err = { { 0 } };
-	int r = pid == getpid() ? -EEXIST : observer_add(o, pid, &err);
+	int r = observer_add(o, pid, &err);
 
 	if (r == -ENOSPC)
 		log_warn_once("%s", err.text);
 	if (!r)
 		say_target(observer_identity(o, observer_processes(o) - 1));
 	return !r;
-}
-
-static bool is_wanted(const struct options *options, pid_t pid)
-{
-	for (size_t i = 0; i < options->comms.n; i++) {
-		char comm[COMM_BYTES];
-
-		comm_of(options->comms.word[i], comm);
-		if (procfs_has_comm(PROC_ROOT, pid, comm))
-			return true;
-	}
-	for (size_t i = 0; i < options->exes.n; i++) {
-		if (procfs_has_exe(PROC_ROOT, pid, options->exes.word[i]))
-			return true;
-	}
-	return false;
 }
 
 /* It was forked by another target, changed its name among its threads, or its file was new. */
@@ -251,29 +239,15 @@ static void count_if_late(struct observer *o, size_t i)
 		(int)observer_identity(o, i)->pid);
 }
 
-static size_t add_of_cgroup(struct observer *o, const char *path)
-{
-	struct pid_list list = { 0 };
-	size_t added = 0;
-	int r = procfs_cgroup(path, &list);
-
-	if (r)
-		log_warn_once("--cgroup %s: %s", path, strerror(-r));
-	for (size_t i = 0; i < list.n; i++)
-		added += add_found(o, list.pids[i]);
-	free(list.pids);
-	return added;
-}
-
 void targets_want_files(struct observer *o, const struct options *options)
 {
 	for (size_t i = 0; i < options->exes.n; i++) {
 		struct stat st;
 
-		if (stat(options->exes.word[i], &st))
-			observer_want_file(o, i, 0, 0);
-		else
+		if (!stat(options->exes.word[i], &st))
 			observer_want_file(o, i, st.st_ino, st.st_dev);
+		else if (errno != EACCES) /* else it is what it was, as far as we may know */
+			observer_want_file(o, i, 0, 0);
 	}
 }
 
@@ -285,26 +259,36 @@ void targets_say_come(struct observer *o)
 		say_target(id);
 }
 
-size_t targets_rescan(struct observer *o, const struct options *options)
+size_t targets_rescan(struct observer *o, struct broker_client *broker,
+		      const struct options *options)
 {
+	struct look_wanted wanted;
 	struct pid_list list = { 0 };
 	size_t added = 0;
+	int r;
 
-	for (size_t i = 0; i < options->cgroups.n; i++)
-		added += add_of_cgroup(o, options->cgroups.word[i]);
-	if ((!options->comms.n && !options->exes.n) || procfs_list(PROC_ROOT, &list))
-		return added;
+	serve_wanted(options, &wanted);
+	if (!wanted.comms.n && !wanted.exes.n && !wanted.cgroups.n)
+		return 0;
+	r = broker_find(broker, &wanted, &list);
+	if (r)
+		log_warn_once("%s: %s", wanted.cgroups.n ? "--cgroup" : "looking for processes",
+			      strerror(-r));
 	for (size_t i = 0; i < list.n; i++) {
-		if (!is_wanted(options, list.pids[i]) || !add_found(o, list.pids[i]))
+		if (list.pids[i] == getpid() || list.pids[i] == broker_client_pid(broker) ||
+		    !add_found(o, list.pids[i]))
 			continue;
-		count_if_late(o, observer_processes(o) - 1);
 		added++;
+		/* Into a control group a process comes at any time of its life. */
+		if (!wanted.cgroups.n)
+			count_if_late(o, observer_processes(o) - 1);
 	}
 	free(list.pids);
 	return added;
 }
 
-enum exit_status targets_add(struct observer *o, const struct options *options, struct err *err)
+enum exit_status targets_add(struct observer *o, struct broker_client *broker,
+			     const struct options *options, struct err *err)
 {
 	enum exit_status status = add_pids(o, options, err);
 
@@ -313,7 +297,7 @@ enum exit_status targets_add(struct observer *o, const struct options *options, 
 	if (options->all && observer_add_all(o, err))
 		return EXIT_MISSING;
 	targets_want_files(o, options);
-	(void)targets_rescan(o, options);
+	(void)targets_rescan(o, broker, options);
 	if (observer_processes(o)) {
 		if (!options->all)
 			warn_if_different(o);

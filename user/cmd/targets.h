@@ -3,6 +3,7 @@
 #ifndef SKYOBSERVE_CMD_TARGETS_H
 #define SKYOBSERVE_CMD_TARGETS_H
 
+#include "user/broker/client.h"
 #include "user/cmd/observer.h"
 #include "user/cmd/options.h"
 
@@ -27,7 +28,8 @@ enum exit_status targets_check(const struct options *options, struct err *err);
  * Observe the targets, say on stderr who they are (executable and user of each; a note for what is
  * left out: ourselves, the sudo wrapper; a warning if executables differ). Returns as above.
  */
-enum exit_status targets_add(struct observer *o, const struct options *options, struct err *err);
+enum exit_status targets_add(struct observer *o, struct broker_client *broker,
+			     const struct options *options, struct err *err);
 
 /*
  * Tell the programs which files --exe means now: a file may be replaced, or come later. A process
@@ -39,9 +41,10 @@ void targets_want_files(struct observer *o, const struct options *options);
 void targets_say_come(struct observer *o);
 
 /*
- * Take in what appeared since of --comm, --exe and --cgroup. Returns how many. Those that cannot be
- * observed are said once on stderr.
+ * Take in what appeared since of --comm, --exe and --cgroup, found by @broker (which may be NULL).
+ * Returns how many. Those that cannot be observed are said once on stderr.
  */
-size_t targets_rescan(struct observer *o, const struct options *options);
+size_t targets_rescan(struct observer *o, struct broker_client *broker,
+		      const struct options *options);
 
 #endif /* SKYOBSERVE_CMD_TARGETS_H */

@@ -159,6 +159,7 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 		m->resident_bytes += p->books_now.resident_bytes;
 		m->has_resident = true;
 	}
+	go_stats_add(&m->go, &p->go);
 	if (i < snap->nr_counted) /* what was taken over was checked while it lived */
 		add_identities(m, snap, p);
 	return r;

@@ -38,6 +38,7 @@ struct merged {
 	size_t nr_flights;
 	u64 resident_bytes;
 	bool has_resident;
+	struct go_stats go;
 	struct identity identities[NR_IDENTITIES]; /* residuals and bounds added up */
 	bool identities_hold[NR_IDENTITIES];
 };

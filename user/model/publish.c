@@ -45,6 +45,13 @@ static const char *const group_names[NR_GROUPS] = {
 #undef GROUP
 };
 
+static const char *const go_memory_names[NR_GO_MEMORY_CLASSES] = {
+	[GO_MEMORY_LIVE] = "live",	   [GO_MEMORY_FREE] = "free",
+	[GO_MEMORY_RELEASED] = "released", [GO_MEMORY_STACKS] = "stacks",
+	[GO_MEMORY_METADATA] = "metadata", [GO_MEMORY_OTHER] = "other",
+};
+static const char *const go_gc_names[NR_GO_GC_KINDS] = { "automatic", "forced" };
+
 /* One publication under way. */
 struct publication {
 	const struct snapshot *snap;
@@ -401,6 +408,49 @@ static void publish_interactions(struct publication *pub)
 		(void)add_process(pub, FAM_SESSIONS, VALUE_COUNT, sessions);
 }
 
+static void publish_go_gauges(struct publication *pub)
+{
+	const struct go_gauges *g = &pub->m->go.gauges;
+
+	(void)add_process(pub, FAM_GO_HEAP_LIVE, VALUE_COUNT, g->heap_live_bytes);
+	(void)add_process(pub, FAM_GO_HEAP_GOAL, VALUE_COUNT, g->heap_goal_bytes);
+	(void)add_process(pub, FAM_GO_GOROUTINES, VALUE_COUNT, g->goroutines);
+	(void)add_process(pub, FAM_GO_MAX_PROCS, VALUE_COUNT, g->max_procs);
+	(void)add_process(pub, FAM_GO_MEMORY_LIMIT, VALUE_COUNT, g->memory_limit_bytes);
+	add_process(pub, FAM_GO_GC_PERCENT, VALUE_REAL, 0)->real = (double)g->gc_percent;
+	for (u32 i = 0; i < NR_GO_MEMORY_CLASSES; i++)
+		label(pub, add_process(pub, FAM_GO_MEMORY, VALUE_COUNT, g->memory_bytes[i]),
+		      "class", go_memory_names[i]);
+}
+
+/* They count since the program started, not since it is observed. */
+static struct sample *add_go_counter(struct publication *pub, enum family_id id, u64 value)
+{
+	struct sample *s = add_process(pub, id, VALUE_COUNT, value);
+
+	s->created_wall_ns = pub->m->go.begin_wall_ns;
+	return s;
+}
+
+/* Counters stay when the process has ended; gauges do not. */
+static void publish_go(struct publication *pub)
+{
+	const struct go_counters *c = &pub->m->go.counters;
+
+	/* While the group is down, counters stay where they were. */
+	if (!pub->m->go.counted)
+		return;
+	(void)add_go_counter(pub, FAM_GO_ALLOCATED_OBJECTS, c->allocated_objects);
+	(void)add_go_counter(pub, FAM_GO_ALLOCATED_BYTES, c->allocated_bytes);
+	(void)add_go_counter(pub, FAM_GO_FREED_OBJECTS, c->freed_objects);
+	(void)add_go_counter(pub, FAM_GO_FREED_BYTES, c->freed_bytes);
+	for (u32 i = 0; i < NR_GO_GC_KINDS; i++)
+		label(pub, add_go_counter(pub, FAM_GO_GC_CYCLES, c->gc_cycles[i]), "kind",
+		      go_gc_names[i]);
+	if (pub->m->go.current)
+		publish_go_gauges(pub);
+}
+
 static void publish_identities(struct publication *pub)
 {
 	const struct merged *m = pub->m;
@@ -432,6 +482,7 @@ static void publish_name(struct publication *pub)
 	publish_syscalls(pub);
 	publish_durable(pub);
 	publish_interactions(pub);
+	publish_go(pub);
 	publish_identities(pub);
 }
 
@@ -524,6 +575,11 @@ static void publish_exporter(struct publication *pub)
 	label(pub, s, "arch", f->arch ? f->arch : "");
 	if (f->scrape_ns)
 		(void)add_value(pub, FAM_SCRAPE_DURATION, VALUE_NS, f->scrape_ns);
+	if (f->broker_resident_bytes) {
+		(void)add_value(pub, FAM_BROKER_CPU, VALUE_NS,
+				f->broker_cpu_ticks * (NS_PER_SEC / 100));
+		(void)add_value(pub, FAM_BROKER_RESIDENT, VALUE_COUNT, f->broker_resident_bytes);
+	}
 	if (!f->start_wall_ns)
 		return;
 	(void)add_value(pub, FAM_EXP_CPU, VALUE_NS, f->cpu_ticks * (NS_PER_SEC / 100));

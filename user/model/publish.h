@@ -15,6 +15,7 @@ struct exporter_facts {
 	u64 scrape_ns;	/* time that taking the snapshot took */
 	u64 cpu_ticks, open_fds, max_fds, virtual_bytes, max_virtual_bytes, resident_bytes;
 	u64 start_wall_ns;
+	u64 broker_cpu_ticks, broker_resident_bytes; /* the latter is 0 without a broker */
 };
 
 /*

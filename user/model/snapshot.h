@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "layout.h"
+#include "user/model/go_stats.h"
 
 #define MAX_NAME_BYTES 256
 
@@ -81,8 +82,9 @@ struct kind_snap {
 /* /proc/PID/stat and statm at the time of the snapshot; the kernel's books by another way. */
 struct proc_books {
 	bool valid;
-	u64 read_ns;   /* when */
-	u64 cpu_ticks; /* utime + stime */
+	u64 read_ns;	    /* when */
+	u64 cpu_ticks;	    /* utime + stime */
+	u64 children_ticks; /* the same of children that were waited for */
 	u64 minflt;
 	u64 majflt;
 	u64 resident_bytes;
@@ -135,6 +137,7 @@ struct process_snap {
 
 	struct proc_books books_begin, books_now;
 	struct task_counts ended_begin, ended_now; /* kernel's sums of released threads */
+	struct go_stats go;
 };
 
 struct group_state {

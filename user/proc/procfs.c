@@ -54,7 +54,7 @@ bool procfs_parse_stat(const char *text, size_t n, struct proc_stat *ret_stat)
 	/* The name may hold anything, parentheses included: it ends at the last one. */
 	const char *close = NULL;
 	struct proc_stat s = { 0 };
-	u64 ppid, flags;
+	u64 ppid, flags, cutime, cstime;
 	size_t len;
 
 	for (size_t i = n; i-- > 0 && !close;) {
@@ -72,11 +72,13 @@ bool procfs_parse_stat(const char *text, size_t n, struct proc_stat *ret_stat)
 	if (!number_at(close + 3, 0, &ppid) || !number_at(close + 3, 5, &flags) ||
 	    !number_at(close + 3, 6, &s.minflt) || !number_at(close + 3, 8, &s.majflt) ||
 	    !number_at(close + 3, 10, &s.utime_ticks) ||
-	    !number_at(close + 3, 11, &s.stime_ticks) ||
-	    !number_at(close + 3, 16, &s.num_threads) || !number_at(close + 3, 18, &s.start_ticks))
+	    !number_at(close + 3, 11, &s.stime_ticks) || !number_at(close + 3, 12, &cutime) ||
+	    !number_at(close + 3, 13, &cstime) || !number_at(close + 3, 16, &s.num_threads) ||
+	    !number_at(close + 3, 18, &s.start_ticks))
 		return false;
 	s.ppid = (pid_t)ppid;
 	s.flags = (u32)flags;
+	s.children_ticks = cutime + cstime;
 	*ret_stat = s;
 	return true;
 }
@@ -145,6 +147,7 @@ void procfs_books(const char *root, pid_t pid, u64 now_ns, struct proc_books *re
 	if (procfs_stat(root, pid, &stat))
 		return;
 	ret_books->cpu_ticks = stat.utime_ticks + stat.stime_ticks;
+	ret_books->children_ticks = stat.children_ticks;
 	ret_books->minflt = stat.minflt;
 	ret_books->majflt = stat.majflt;
 	ret_books->nr_threads = stat.num_threads;

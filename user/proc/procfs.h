@@ -26,6 +26,7 @@ struct proc_stat {
 	u32 flags;
 	u64 minflt, majflt;
 	u64 utime_ticks, stime_ticks;
+	u64 children_ticks; /* cutime + cstime */
 	u64 num_threads;
 	u64 start_ticks; /* since boot, USER_HZ */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Readers of the machine's settings. Knows only files. */
+#define _GNU_SOURCE /* memmem */
 #include "user/proc/sysinfo.h"
 
 #include <ctype.h>
@@ -156,41 +157,83 @@ bool sysinfo_capable(const struct sysinfo_privilege *privilege, u32 number)
 	return number < 64 && privilege->capabilities >> number & 1;
 }
 
+struct mount {
+	const char *where, *options;
+	size_t where_len, options_len;
+};
+
 /* One line of proc/self/mounts: source, mount point, type, options. Blanks in names are \040. */
-static bool mount_matches(const char *line, const char *type, char *ret_where, size_t n)
+static bool mount_matches(const char *line, const char *type, struct mount *ret_mount)
 {
-	size_t source = strcspn(line, " \n"), where, kind;
-	const char *at = line + source;
+	const char *at = line + strcspn(line, " \n");
+	size_t kind;
 
 	if (*at != ' ')
 		return false;
-	where = strcspn(++at, " \n");
-	if (at[where] != ' ')
+	ret_mount->where = ++at;
+	ret_mount->where_len = strcspn(at, " \n");
+	at += ret_mount->where_len;
+	if (*at != ' ')
 		return false;
-	kind = strcspn(at + where + 1, " \n");
-	if (strlen(type) != kind || strncmp(at + where + 1, type, kind))
+	kind = strcspn(++at, " \n");
+	if (strlen(type) != kind || strncmp(at, type, kind) != 0)
 		return false;
-	snprintf(ret_where, n, "%.*s", (int)where, at);
+	at += kind;
+	ret_mount->options = at + (*at == ' ');
+	ret_mount->options_len = strcspn(ret_mount->options, " \n");
 	return true;
+}
+
+/* The next mount of a type at or behind @line; NULL if there is none, else the line behind it. */
+static const char *next_mount(const char *line, const char *type, struct mount *ret_mount)
+{
+	while (line && *line) {
+		const char *end = strchr(line, '\n');
+		bool matches = mount_matches(line, type, ret_mount);
+
+		line = end ? end + 1 : line + strlen(line);
+		if (matches)
+			return line;
+	}
+	return NULL;
+}
+
+/* The table of mounts, to be freed; NULL if it cannot be read. */
+static char *read_mounts(const char *root)
+{
+	const size_t cap = (size_t)256 * 1024;
+	char *text = malloc(cap);
+
+	if (text && read_text(root, "proc/self/mounts", text, cap) <= 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
 }
 
 int sysinfo_mount(const char *root, const char *type, char *ret_where, size_t n)
 {
-	const size_t cap = (size_t)256 * 1024;
-	char *text = malloc(cap);
-	int r = -ENOENT;
+	char *text = read_mounts(root);
+	struct mount mount;
+	bool found = next_mount(text, type, &mount);
 
-	if (!text)
-		return -ENOMEM;
-	if (read_text(root, "proc/self/mounts", text, cap) > 0) {
-		for (const char *line = text; line && r; line = strchr(line, '\n')) {
-			line += *line == '\n';
-			if (mount_matches(line, type, ret_where, n))
-				r = 0;
-		}
-	}
+	if (found)
+		snprintf(ret_where, n, "%.*s", (int)mount.where_len, mount.where);
 	free(text);
-	return r;
+	return found ? 0 : -ENOENT;
+}
+
+bool sysinfo_proc_hides(const char *root)
+{
+	char *text = read_mounts(root);
+	const char *line = text;
+	struct mount mount;
+	bool hides = false;
+
+	while ((line = next_mount(line, "proc", &mount)))
+		hides |= memmem(mount.options, mount.options_len, "hidepid=", 8) != NULL;
+	free(text);
+	return hides;
 }
 
 int sysinfo_schedstat(const char *root, struct sysinfo_schedstat *ret_schedstat)

@@ -55,6 +55,9 @@ bool sysinfo_capable(const struct sysinfo_privilege *privilege, u32 number);
  */
 int sysinfo_mount(const char *root, const char *type, char *ret_where, size_t n);
 
+/* Whether some proc file system is mounted with hidepid, so that other users' processes hide. */
+bool sysinfo_proc_hides(const char *root);
+
 /*
  * proc/self/schedstat: ns on the CPU, ns waiting for one (run_delay), how often it got one. All
  * are 0 on a kernel that does not keep the books. Returns 0 or a negative errno.

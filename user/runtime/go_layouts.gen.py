@@ -30,16 +30,16 @@ import fetch
 FIELDS = (
     ("runtime.g", "stack m atomicstatus goid waitsince waitreason parentGoid gopc startpc gcAssistBytes"),
     ("runtime.m", "g0 gsignal curg p procid"),
-    ("runtime.p", "id status schedtick mcache gcAssistTime gcFractionalMarkTime gcMarkWorkerMode "
+    ("runtime.p", "id status schedtick statsSeq mcache gcAssistTime gcFractionalMarkTime gcMarkWorkerMode "
                   "gcMarkWorkerStartTime gFree.n gFree.size"),
     ("runtime.mcache", "_ tinyAllocs alloc alloc[1]"),
-    ("runtime.mspan", "_ startAddr npages nelems allocCount spanclass allocCountBeforeCache elemsize"),
+    ("runtime.mspan", "_ startAddr npages nelems sweepgen allocCount spanclass allocCountBeforeCache elemsize"),
     ("runtime.mstats", "_ heapStats heapStats.gen pause_total_ns pause_ns pause_end numgc numforcedgc "
                        "gc_cpu_fraction last_gc_unix last_gc_nanotime enablegc gcPauseDist stacks_sys mspan_sys "
                        "mcache_sys buckhash_sys gcMiscSys other_sys lastHeapInUse"),
     ("runtime.heapStatsDelta", "_ committed released inHeap inStacks inWorkBufs inPtrScalarBits tinyAllocCount "
                                "largeAlloc largeAllocCount smallAllocCount largeFree largeFreeCount smallFreeCount"),
-    ("runtime.gcControllerState", "_ gcPercent memoryLimit heapMinimum triggered lastHeapGoal gcPercentHeapGoal "
+    ("runtime.gcControllerState", "_ gcPercent memoryLimit heapMinimum triggered sweepDistMinTrigger lastHeapGoal gcPercentHeapGoal "
                                   "heapLive heapScan heapMarked lastHeapScan lastStackScan maxStackScan globalsScan "
                                   "assistTime dedicatedMarkTime fractionalMarkTime idleMarkTime heapInUse "
                                   "heapReleased heapFree totalAlloc totalFree mappedReady"),

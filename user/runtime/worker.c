@@ -9,10 +9,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "user/base/clock.h"
 #include "user/runtime/confine.h"
 
 struct target_answer {
@@ -50,6 +51,7 @@ work(int fd, int pipe_fd, const struct target_request *request, struct target_an
 	int out = fcntl(pipe_fd, F_DUPFD, WORKER_PIPE + 1);
 
 	signal(SIGPIPE, SIG_DFL);
+	(void)prctl(PR_SET_NAME, "skyobserve-read"); /* for who lists processes */
 	if (file < 0 || out < 0 || dup2(file, WORKER_FILE) < 0 || dup2(out, WORKER_PIPE) < 0)
 		_exit(1);
 	answer->result = confine_self(WORKER_PIPE);
@@ -155,27 +157,19 @@ void target_worker_done(struct target_worker *worker)
 	*worker = (struct target_worker){ 0 };
 }
 
-static u64 monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (u64)t.tv_sec * NS_PER_SEC + (u64)t.tv_nsec;
-}
-
 int target_read_confined(int fd, const struct target_request *request, struct target *ret_target,
 			 struct err *err)
 {
 	struct target_worker w;
-	int r = target_worker_start(fd, request, monotonic_ns(), &w, err);
+	int r = target_worker_start(fd, request, clock_monotonic_ns(), &w, err);
 
 	while (!r) {
 		struct pollfd p = { .fd = w.fd, .events = POLLIN };
-		u64 now_ns = monotonic_ns();
+		u64 now_ns = clock_monotonic_ns();
 
 		if (now_ns < w.deadline_ns)
 			(void)poll(&p, 1, (int)((w.deadline_ns - now_ns) / NS_PER_MS) + 1);
-		r = target_worker_step(&w, monotonic_ns(), ret_target, err);
+		r = target_worker_step(&w, clock_monotonic_ns(), ret_target, err);
 		if (r != -EAGAIN)
 			break;
 		r = 0;

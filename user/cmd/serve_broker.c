@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* From the command line to a broker, or none. */
+#include "user/cmd/serve_broker.h"
+
+#include <linux/capability.h>
+#include <stdlib.h>
+
+#include "user/base/log.h"
+#include "user/cmd/serve_privilege.h"
+#include "user/proc/sysinfo.h"
+
+bool serve_targets_come(const struct options *o)
+{
+	return o->comms.n || o->exes.n || o->cgroups.n || o->all || o->follow;
+}
+
+void serve_wanted(const struct options *o, struct look_wanted *ret_wanted)
+{
+	*ret_wanted = (struct look_wanted){ .comms = { o->comms.word, o->comms.n },
+					    .exes = { o->exes.word, o->exes.n },
+					    .cgroups = { o->cgroups.word, o->cgroups.n } };
+}
+
+int serve_start_broker(const struct options *options, u32 groups, struct broker_client **ret_client,
+		       struct err *err)
+{
+	bool go = (groups & 1u << GROUP_GO) && !options->all;
+	bool comes = serve_targets_come(options);
+	struct broker_config config = { .max_go = go ? options->max_processes : 0 };
+	const struct broker_hello *hello;
+	struct broker_client *client;
+	char names[96];
+	int r;
+
+	if (!go && !comes && !sysinfo_proc_hides(""))
+		return 0;
+	privilege_choose_user(getenv("SUDO_UID"), getenv("SUDO_GID"), &config.user);
+	serve_wanted(options, &config.wanted);
+	config.capabilities = CAPABILITY(CAP_SYS_PTRACE);
+	/* Their memory, their calls in flight, and their files are for their own user only. */
+	if (go || comes)
+		config.capabilities |= CAPABILITY(CAP_DAC_READ_SEARCH);
+	r = broker_start(&config, &client, err);
+	if (r)
+		return r;
+	hello = broker_client_hello(client);
+	serve_capability_names(hello->capabilities, names, sizeof(names));
+	log_info("broker: process %d, user id %u, capabilities%s", (int)broker_client_pid(client),
+		 hello->uid, names[0] ? names : " none");
+	if (!hello->calls_limited)
+		log_warn("broker: this kernel cannot limit its system calls");
+	*ret_client = client;
+	return 0;
+}
+
+void serve_broker_ended(struct broker_client *client)
+{
+	broker_client_reap(client);
+	if (broker_client_trouble(client))
+		log_warn("the broker: %s; from now on nothing is read of Go programs, nor the "
+			 "executables of other users' processes that come",
+			 broker_client_trouble(client));
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* What the runtime of a Go program says of itself, as one plain value. */
+#ifndef SKYOBSERVE_MODEL_GO_STATS_H
+#define SKYOBSERVE_MODEL_GO_STATS_H
+
+#include <stdbool.h>
+
+#include "types.h"
+
+/* What the address space of the runtime is for; the sum is MemStats.Sys. */
+enum go_memory_class {
+	GO_MEMORY_LIVE,	    /* spans in use */
+	GO_MEMORY_FREE,	    /* of the heap, still with the process */
+	GO_MEMORY_RELEASED, /* of the heap, given back to the kernel */
+	GO_MEMORY_STACKS,
+	GO_MEMORY_METADATA, /* spans, caches, profile buckets, the collector's own */
+	GO_MEMORY_OTHER,
+	NR_GO_MEMORY_CLASSES
+};
+
+enum go_gc_kind {
+	GO_GC_AUTOMATIC,
+	GO_GC_FORCED,
+	NR_GO_GC_KINDS
+};
+
+/* Since the program started; they never go down. */
+struct go_counters {
+	u64 allocated_objects, allocated_bytes;
+	u64 freed_objects, freed_bytes;
+	u64 gc_cycles[NR_GO_GC_KINDS];
+};
+
+/* As things are. */
+struct go_gauges {
+	u64 heap_live_bytes, heap_goal_bytes;
+	u64 goroutines, max_procs;
+	u64 memory_limit_bytes;
+	s64 gc_percent; /* -1: off */
+	u64 memory_bytes[NR_GO_MEMORY_CLASSES];
+};
+
+/* Of one process; zeroed: nothing is known. */
+struct go_stats {
+	bool counted;	   /* @counters were read, now or earlier */
+	bool current;	   /* @gauges were read now */
+	u64 begin_wall_ns; /* the program started, Unix time: @counters count since then */
+	struct go_counters counters;
+	struct go_gauges gauges;
+};
+
+/* Raise the counters of @now that are below @last to it: a torn read must not let one go down. */
+void go_counters_floor(const struct go_counters *last, struct go_counters *now);
+
+void go_counters_add(struct go_counters *sum, const struct go_counters *more);
+
+/*
+ * Add another process of the same name. Settings (limit, percent) are the lowest of all, the rest
+ * is added up, as far as it can be held.
+ */
+void go_stats_add(struct go_stats *sum, const struct go_stats *more);
+
+#endif /* SKYOBSERVE_MODEL_GO_STATS_H */
