@@ -114,7 +114,7 @@ def nobody_without_sudo(case):
 def every_group_works_without(case):
     """All groups are up, and their numbers go on, also by raw tracepoints."""
     target = case.workload("noise", "--ms", "5")
-    observer = case.observe("--raw-tracepoints", pids=[target.pid], prefix=AS_SUDO)
+    observer = case.observe("--raw-tracepoints", "--interaction", "http", pids=[target.pid], prefix=AS_SUDO)
     check_dropped(case, observer, UID, GID)
     target.say()
     lib.poll("fsyncs", lambda: observer.scrape().sum("skyobserve_fsyncs_total") > 20)

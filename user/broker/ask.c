@@ -126,3 +126,14 @@ int broker_find(struct broker_client *client, const struct look_wanted *wanted,
 	*ret_list = list;
 	return 0;
 }
+
+u32 broker_files(struct broker_client *client, const struct look_wanted *wanted,
+		 struct broker_file ret_files[MAX_WANTED])
+{
+	const struct broker_reply *reply;
+
+	if (ask(client, BROKER_FILES, 0, clock_monotonic_ns() + BROKER_DEADLINE_NS, &reply))
+		return look_files(wanted, ret_files);
+	memcpy(ret_files, reply->files, sizeof(reply->files));
+	return reply->n;
+}

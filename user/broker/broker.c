@@ -130,6 +130,9 @@ static bool answer(struct broker *b, const struct broker_request *r)
 		return answer_calls(b, r->pid);
 	case BROKER_FIND:
 		return answer_find(b);
+	case BROKER_FILES:
+		b->reply.n = look_files(&b->config->wanted, b->reply.files);
+		break;
 	case BROKER_IDENTIFY:
 		b->reply.result = look_identity(r->pid, &b->reply.identity);
 		break;

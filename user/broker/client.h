@@ -72,4 +72,8 @@ void broker_read_books(struct broker_client *client, pid_t pid, u64 now_ns,
 int broker_find(struct broker_client *client, const struct look_wanted *wanted,
 		struct pid_list *ret_list);
 
+/* As look_files; @wanted is what the broker was started with. */
+u32 broker_files(struct broker_client *client, const struct look_wanted *wanted,
+		 struct broker_file ret_files[MAX_WANTED]);
+
 #endif /* SKYOBSERVE_BROKER_CLIENT_H */

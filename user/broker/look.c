@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define PROC_ROOT "/proc"
 
@@ -117,4 +118,18 @@ int look_find(const struct look_wanted *wanted, struct pid_list *ret_list)
 	drop_doubles(&all);
 	*ret_list = all;
 	return 0;
+}
+
+u32 look_files(const struct look_wanted *wanted, struct broker_file ret_files[MAX_WANTED])
+{
+	u32 n = wanted->exes.n < MAX_WANTED ? (u32)wanted->exes.n : MAX_WANTED;
+
+	for (u32 i = 0; i < n; i++) {
+		struct stat st;
+
+		ret_files[i] = (struct broker_file){ 0 };
+		if (!stat(wanted->exes.word[i], &st))
+			ret_files[i] = (struct broker_file){ st.st_ino, st.st_dev };
+	}
+	return n;
 }

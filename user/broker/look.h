@@ -28,4 +28,7 @@ int look_identity(pid_t pid, struct broker_identity *ret_identity);
  */
 int look_find(const struct look_wanted *wanted, struct pid_list *ret_list);
 
+/* Which files the executables that are wanted are now. Returns how many, at most MAX_WANTED. */
+u32 look_files(const struct look_wanted *wanted, struct broker_file ret_files[MAX_WANTED]);
+
 #endif /* SKYOBSERVE_BROKER_LOOK_H */

@@ -20,7 +20,8 @@ bool broker_request_check(const void *bytes, size_t n, struct broker_request *re
 	if (!r.seq || r.zero || r.op <= BROKER_HELLO || r.op >= NR_BROKER_OPS ||
 	    r.patience_ms > MAX_PATIENCE_MS)
 		return false;
-	if (r.op == BROKER_FIND ? r.pid != 0 : r.pid <= 0 || r.pid > MAX_PID)
+	if (r.op == BROKER_FIND || r.op == BROKER_FILES ? r.pid != 0
+							: r.pid <= 0 || r.pid > MAX_PID)
 		return false;
 	*ret_request = r;
 	return true;
@@ -73,6 +74,8 @@ static bool check_body(struct broker_reply *r)
 		return check_calls(r);
 	case BROKER_FIND:
 		return check_pids(r);
+	case BROKER_FILES:
+		return r->n <= MAX_WANTED;
 	case BROKER_GO_READ:
 		return check_go(&r->go);
 	default:

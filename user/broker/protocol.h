@@ -19,6 +19,7 @@ enum broker_op {
 	BROKER_CALLS,	 /* the system calls that its threads are in */
 	BROKER_BOOKS,	 /* what /proc says that it used */
 	BROKER_FIND,	 /* the processes that the command line asks for; @pid is 0 */
+	BROKER_FILES,	 /* which files --exe means now; @pid is 0 */
 	BROKER_GO_BEGIN, /* begin to read the file that @pid executes */
 	BROKER_GO_READ,	 /* what the Go runtime of (@pid, @start_ticks) says; waits @patience_ms */
 	BROKER_GO_DONE,	 /* forget (@pid, @start_ticks) */
@@ -68,6 +69,11 @@ struct broker_go {
 	char why[160];
 };
 
+/* A file by what a process's executable is compared with; zeros: there is none now. */
+struct broker_file {
+	u64 inode, device;
+};
+
 /* Of a list, in one reply. */
 #define BROKER_BATCH 256
 
@@ -83,6 +89,7 @@ struct broker_reply {
 		struct broker_books books;
 		struct thread_call calls[BROKER_BATCH];
 		s32 pids[BROKER_BATCH];
+		struct broker_file files[MAX_WANTED];
 		struct broker_go go;
 	};
 };

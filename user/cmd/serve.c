@@ -64,7 +64,7 @@ static int collect(void *ctx, enum http_body kind, struct buf *body)
 	struct err err = { { 0 } };
 	int r;
 
-	targets_want_files(s->observer, s->options);
+	targets_want_files(s->observer, s->broker, s->options);
 	r = observer_publish(s->observer, &set, &err);
 	if (r)
 		log_warn_once("a scrape failed: %s", err.text);
@@ -192,7 +192,7 @@ static void on_ended(struct serve *s)
 
 static void on_refresh(struct serve *s)
 {
-	targets_want_files(s->observer, s->options);
+	targets_want_files(s->observer, s->broker, s->options);
 	observer_tidy(s->observer);
 	targets_say_come(s->observer);
 	program_check(&s->program, observer_now());
@@ -380,6 +380,7 @@ static int serve(const struct options *options, bool live)
 	if (s.status) {
 		log_error("%s", err.text);
 	} else {
+		serve_say_broker(s.broker);
 		say_groups(&s);
 		say_addresses(&s);
 		if (live)

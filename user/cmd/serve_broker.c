@@ -27,10 +27,6 @@ int serve_start_broker(const struct options *options, u32 groups, struct broker_
 	bool go = (groups & 1u << GROUP_GO) && !options->all;
 	bool comes = serve_targets_come(options);
 	struct broker_config config = { .max_go = go ? options->max_processes : 0 };
-	const struct broker_hello *hello;
-	struct broker_client *client;
-	char names[96];
-	int r;
 
 	if (!go && !comes && !sysinfo_proc_hides(""))
 		return 0;
@@ -40,17 +36,22 @@ int serve_start_broker(const struct options *options, u32 groups, struct broker_
 	/* Their memory, their calls in flight, and their files are for their own user only. */
 	if (go || comes)
 		config.capabilities |= CAPABILITY(CAP_DAC_READ_SEARCH);
-	r = broker_start(&config, &client, err);
-	if (r)
-		return r;
+	return broker_start(&config, ret_client, err);
+}
+
+void serve_say_broker(const struct broker_client *client)
+{
+	const struct broker_hello *hello;
+	char names[96];
+
+	if (!client)
+		return;
 	hello = broker_client_hello(client);
 	serve_capability_names(hello->capabilities, names, sizeof(names));
 	log_info("broker: process %d, user id %u, capabilities%s", (int)broker_client_pid(client),
 		 hello->uid, names[0] ? names : " none");
 	if (!hello->calls_limited)
 		log_warn("broker: this kernel cannot limit its system calls");
-	*ret_client = client;
-	return 0;
 }
 
 void serve_broker_ended(struct broker_client *client)

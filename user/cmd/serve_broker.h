@@ -15,11 +15,14 @@ void serve_wanted(const struct options *options, struct look_wanted *ret_wanted)
 /*
  * Start a broker if something will be needed that only privilege gives: Go programs, processes that
  * come later, or a /proc that hides processes. For the moment before anything is opened. @groups is
- * a mask of enum probe_group; *ret_client is NULL if none is needed. Says what it keeps. Returns 0
- * or a negative errno with @err.
+ * a mask of enum probe_group; *ret_client stays NULL if none is needed. Returns 0 or a negative
+ * errno with @err.
  */
 int serve_start_broker(const struct options *options, u32 groups, struct broker_client **ret_client,
 		       struct err *err);
+
+/* Say what the broker keeps; NULL is fine. */
+void serve_say_broker(const struct broker_client *client);
 
 /* Take note that it has ended, and say so. */
 void serve_broker_ended(struct broker_client *client);

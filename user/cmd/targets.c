@@ -239,16 +239,19 @@ static void count_if_late(struct observer *o, size_t i)
 		(int)observer_identity(o, i)->pid);
 }
 
-void targets_want_files(struct observer *o, const struct options *options)
+void targets_want_files(struct observer *o, struct broker_client *broker,
+			const struct options *options)
 {
-	for (size_t i = 0; i < options->exes.n; i++) {
-		struct stat st;
+	struct broker_file files[MAX_WANTED];
+	struct look_wanted wanted;
+	u32 n;
 
-		if (!stat(options->exes.word[i], &st))
-			observer_want_file(o, i, st.st_ino, st.st_dev);
-		else if (errno != EACCES) /* else it is what it was, as far as we may know */
-			observer_want_file(o, i, 0, 0);
-	}
+	if (!options->exes.n)
+		return;
+	serve_wanted(options, &wanted);
+	n = broker_files(broker, &wanted, files);
+	for (u32 i = 0; i < n; i++)
+		observer_want_file(o, i, files[i].inode, files[i].device);
 }
 
 void targets_say_come(struct observer *o)
@@ -296,7 +299,7 @@ enum exit_status targets_add(struct observer *o, struct broker_client *broker,
 		return status;
 	if (options->all && observer_add_all(o, err))
 		return EXIT_MISSING;
-	targets_want_files(o, options);
+	targets_want_files(o, broker, options);
 	(void)targets_rescan(o, broker, options);
 	if (observer_processes(o)) {
 		if (!options->all)

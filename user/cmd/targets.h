@@ -35,7 +35,8 @@ enum exit_status targets_add(struct observer *o, struct broker_client *broker,
  * Tell the programs which files --exe means now: a file may be replaced, or come later. A process
  * that executes the new one before this was called again is found by targets_rescan.
  */
-void targets_want_files(struct observer *o, const struct options *options);
+void targets_want_files(struct observer *o, struct broker_client *broker,
+			const struct options *options);
 
 /* Say on stderr which targets the programs took in since. */
 void targets_say_come(struct observer *o);
