@@ -47,7 +47,7 @@ STAGES = (
     Stage("sim", False, 120, 120),
     Stage("dashboards", False, 120, 60),
     Stage("bpf", True, 120, 180),
-    Stage("e2e", True, 300, 600),
+    Stage("e2e", True, 300, 800),
     Stage("vm", True, 900, 900),
 )
 
