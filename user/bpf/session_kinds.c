@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Kinds of interactions and connections of a session: begun, and forgotten with their process. */
 #include <errno.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "user/bpf/session_impl.h"
 
@@ -12,7 +12,7 @@ static int add_kind(struct bpf_session *s, u32 slot, const char *name)
 	struct kind_key key = { .process = slot };
 	u32 account;
 
-	memcpy(key.name, name, strnlen(name, sizeof(key.name) - 1));
+	snprintf(key.name, sizeof(key.name), "%s", name);
 	if (bpf_map_lookup_and_delete_elem(s->maps[MAP_free_kinds].fd, NULL, &account))
 		return -ENOSPC;
 	if (!bpf_map_update_elem(s->maps[MAP_kinds].fd, &key, &account, BPF_NOEXIST))

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* From what the file of a program says to how its work is told apart. */
 #include "user/cmd/owner.h"
 
 #include <elf.h>
@@ -39,8 +40,11 @@ int owner_of(pid_t pid, struct owner_how *ret_how, struct err *err)
 	if (fd < 0)
 		return fd;
 	target = calloc(1, sizeof(*target));
-	r = target ? target_read_confined(fd, &request, target, err)
-		   : err_set(err, -ENOMEM, "no memory to read a program");
+	if (!target) {
+		close(fd);
+		return err_set(err, -ENOMEM, "no memory to read a program");
+	}
+	r = target_read_confined(fd, &request, target, err);
 	close(fd);
 	*ret_how = (struct owner_how){ .mode = OWNER_THREAD };
 	if (!r && !strcmp(target->runtime, "Go"))
