@@ -146,7 +146,7 @@ def groups_that_are_off_are_skipped(case):
 def a_refused_group_is_skipped(case):
     """Few descriptors: io_uring is loaded last, and from some limit down not any more."""
     key = ("io_uring", "durable writes by io_uring")
-    for files in range(250, 150, -10):
+    for files in range(400, 150, -5):
         result = selftest(case, prefix=("prlimit", f"--nofile={files}"))
         if not result.status and result.rows[key].verdict == "skip":
             break
