@@ -363,12 +363,18 @@ static int read_counters(const struct bpf_session *s, struct snapshot *snap, str
 
 /*
  * The books of a thread that ends go from its record to the account, one after the other: records
- * and cells only fit together if none ended between them.
+ * and cells only fit together if none ended between them, or while the cells were read: then some
+ * of its books are in what was read and some are not.
  */
 static bool ended_whole(const struct bpf_session *s, const struct process_snap *p)
 {
-	return p->cells[CELL_ENTERS] - p->cells[CELL_EXITS] == p->cells[CELL_NEVER_RETURNED] &&
-	       p->cells[CELL_THREADS_ENDED] == cell_now(s, p, CELL_THREADS_ENDED);
+	static const enum cell_id books[] = { CELL_ENDED_RUNTIME, CELL_ENTERS, CELL_THREADS_ENDED };
+
+	for (size_t i = 0; i < sizeof(books) / sizeof(books[0]); i++) {
+		if (p->cells[books[i]] != cell_now(s, p, books[i]))
+			return false;
+	}
+	return p->cells[CELL_ENTERS] - p->cells[CELL_EXITS] == p->cells[CELL_NEVER_RETURNED];
 }
 
 /*
