@@ -16,6 +16,8 @@
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
 
+static int cmd_help(const struct options *options);
+
 static const struct command {
 	const char *name;
 	int (*run)(const struct options *options);
@@ -28,13 +30,15 @@ static const struct command {
 	{ "profile", cmd_profile, "what a pprof FILE says: values, cut stacks, top functions" },
 	{ "selftest", cmd_selftest, "workloads of known truth: a table of wanted = got" },
 	{ "explain", cmd_explain, "what a metric is: [METRIC...], or a list of all" },
+	{ "help", cmd_help, "this text" },
 };
 
-static int help(void)
+static int cmd_help(const struct options *options)
 {
 	struct buf out = { 0 };
 	int status;
 
+	(void)options;
 	buf_str(&out, "skyobserve " SKYOBSERVE_VERSION
 		      ": observes processes from outside, exactly, and serves it to Prometheus\n\n"
 		      "usage: sudo skyobserve [COMMAND] --pid $(pgrep app) [OPTION...]\n\n");
@@ -66,7 +70,7 @@ static int version(void)
 static int run(const struct options *options)
 {
 	if (options->help)
-		return help();
+		return cmd_help(options);
 	if (options->version)
 		return version();
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {

@@ -168,8 +168,8 @@ def refused(case, what, *options, status=64):
 
 def words_that_mean_nobody(case):
     """What nobody can be called is refused; a file that is not there is said, and waited for."""
-    refused(case, "the name is empty", "--comm", "")
-    refused(case, "the path is empty", "--exe", "")
+    refused(case, "the value is empty", "--comm", "")
+    refused(case, "the value is empty", "--exe", "")
     refused(case, "not a file that can be executed", "--exe", case.dir)
     refused(case, "at most 16", *(word for i in range(17) for word in ("--comm", f"c{i}")))
     program = case.own_program("syscalls")

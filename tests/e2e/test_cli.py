@@ -280,7 +280,7 @@ def ends_during_scrapes(case):
 
 
 def help_and_version(case):
-    for argv in (["--help"], ["-h"], ["serve", "--help"]):
+    for argv in (["--help"], ["-h"], ["serve", "--help"], ["help"]):
         got = run_to_end([str(lib.SKYOBSERVE), *argv])
         case.equal(f"status of {argv}", got.returncode, 0)
         for word in ("--pid PID", "--comm NAME", "--web.listen-address", "serve", "top"):

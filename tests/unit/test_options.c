@@ -352,15 +352,38 @@ TEST(options_lists_grow_and_single_words_are_replaced)
 	options_done(&l.options);
 }
 
-TEST(options_values_may_hold_equals_signs_and_be_empty)
+TEST(options_values_may_hold_equals_signs)
 {
 	struct line l;
 
-	PARSE(&l, "--comm=a=b", "--name=");
+	PARSE(&l, "--comm=a=b", "--name==");
 	CHECK_EQ_INT(l.status, 0);
 	CHECK_WORDS(&l.options.comms, "a=b");
-	CHECK_STR(l.options.name, "");
+	CHECK_STR(l.options.name, "=");
 	options_done(&l.options);
+}
+
+TEST(options_empty_values_are_refused_and_said)
+{
+	static const char *const names[] = { "comm", "exe",	 "cgroup", "name",
+					     "user", "web.host", "groups" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char joined[64], apart[64];
+		struct line l;
+
+		snprintf(joined, sizeof(joined), "--%s=", names[i]);
+		PARSE(&l, joined);
+		CHECK_EQ_INT(l.status, -EINVAL);
+		CHECK(strstr(l.err.text, "the value is empty"));
+		CHECK(strstr(l.err.text, names[i]));
+		options_done(&l.options);
+		snprintf(apart, sizeof(apart), "--%s", names[i]);
+		PARSE(&l, apart, "");
+		CHECK_EQ_INT(l.status, -EINVAL);
+		CHECK(strstr(l.err.text, "the value is empty"));
+		options_done(&l.options);
+	}
 }
 
 TEST(options_error_is_one_clean_line)

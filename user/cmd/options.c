@@ -125,6 +125,11 @@ static int take_value(struct options *o, const struct option_row *row, const cha
 {
 	void *field = (char *)o + row->offset;
 
+	if (!value[0] && row->kind != FLAG)
+		return err_set(
+			err, -EINVAL,
+			"--%s: the value is empty; if nothing is meant, leave the option out",
+			row->name);
 	switch (row->kind) {
 	case WORD:
 		*(const char **)field = value;
