@@ -4,7 +4,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,30 +20,6 @@
 #define WIDTH	     80
 #define LABEL_COLUMN 16
 #define POINT_COLUMN 18
-
-__attribute__((format(printf, 3, 4))) static void row(struct paper *p, const char *label,
-						      const char *fmt, ...)
-{
-	char text[TARGET_SETTINGS];
-	char head[64];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	snprintf(head, sizeof(head), "  %s", label);
-	paper_begin(p, LABEL_COLUMN, PAPER_PLAIN, head);
-	paper_text(p, PAPER_PLAIN, text);
-	paper_end(p);
-}
-
-static void title(struct paper *p, const char *text)
-{
-	if (p->buf->len)
-		buf_char(p->buf, '\n');
-	paper_begin(p, 0, PAPER_STRONG, text);
-	paper_end(p);
-}
 
 static const char *machine_name(u16 machine)
 {
@@ -81,23 +56,31 @@ static bool is_cut(const struct target_file *f)
 
 static void print_file(struct paper *p, const char *path, const struct target_file *f)
 {
-	title(p, "FILE");
-	row(p, "path", "%s", path);
-	row(p, "size", "%llu bytes", f->n_bytes);
+	paper_title(p, "FILE");
+	paper_row(p, LABEL_COLUMN, "path", "%s", path);
+	paper_row(p, LABEL_COLUMN, "size", "%llu bytes", f->n_bytes);
 	if (is_cut(f))
-		row(p, "cut off", "its headers speak of %llu bytes", f->whole_bytes);
+		paper_row(p, LABEL_COLUMN, "cut off", "its headers speak of %llu bytes",
+			  f->whole_bytes);
 	if (other_kind(f))
-		row(p, "kind", "%s, %s", machine_name(f->machine), other_kind(f));
+		paper_row(p, LABEL_COLUMN, "kind", "%s, %s", machine_name(f->machine),
+			  other_kind(f));
 	else
-		row(p, "kind", "%s, %s, %s", machine_name(f->machine),
-		    f->dynamic ? "dynamically linked" : "statically linked",
-		    f->pie ? "position-independent" : "at a fixed address");
-	row(p, "symbols", "%s", f->symtab ? "yes" : is_cut(f) ? "none found" : "stripped");
-	row(p, "DWARF", "%s", f->dwarf ? "yes" : is_cut(f) ? "none found" : "none");
+		paper_row(p, LABEL_COLUMN, "kind", "%s, %s, %s", machine_name(f->machine),
+			  f->dynamic ? "dynamically linked" : "statically linked",
+			  f->pie ? "position-independent" : "at a fixed address");
+	paper_row(p, LABEL_COLUMN, "symbols", "%s",
+		  f->symtab   ? "yes"
+		  : is_cut(f) ? "none found"
+			      : "stripped");
+	paper_row(p, LABEL_COLUMN, "DWARF", "%s",
+		  f->dwarf    ? "yes"
+		  : is_cut(f) ? "none found"
+			      : "none");
 	if (*f->build_id)
-		row(p, "build id", "%s", f->build_id);
+		paper_row(p, LABEL_COLUMN, "build id", "%s", f->build_id);
 	if (f->type == ET_EXEC || f->type == ET_DYN)
-		row(p, "base address", "0x%llx", f->base_vaddr);
+		paper_row(p, LABEL_COLUMN, "base address", "0x%llx", f->base_vaddr);
 }
 
 /* Why nothing more is said of a file. */
@@ -117,7 +100,7 @@ static void print_settings(struct paper *p, const char *settings)
 	while (*settings) {
 		size_t n = strcspn(settings, "\n");
 
-		row(p, label, "%.*s", (int)n, settings);
+		paper_row(p, LABEL_COLUMN, label, "%.*s", (int)n, settings);
 		label = "";
 		settings += n + (settings[n] == '\n');
 	}
@@ -125,37 +108,39 @@ static void print_settings(struct paper *p, const char *settings)
 
 static void print_go(struct paper *p, const struct go_target *go)
 {
-	title(p, "GO PROGRAM");
+	paper_title(p, "GO PROGRAM");
 	if (*go->info_why) {
-		row(p, "version", "unknown: %s", go->info_why);
+		paper_row(p, LABEL_COLUMN, "version", "unknown: %s", go->info_why);
 	} else {
-		row(p, "version", "%s", go->version_text);
-		row(p, "package", "%s", *go->path ? go->path : "unknown");
+		paper_row(p, LABEL_COLUMN, "version", "%s", go->version_text);
+		paper_row(p, LABEL_COLUMN, "package", "%s", *go->path ? go->path : "unknown");
 		if (*go->module)
-			row(p, "module", "%s %s", go->module, go->module_version);
-		row(p, "cgo", "%s", go->cgo ? "yes" : "no");
+			paper_row(p, LABEL_COLUMN, "module", "%s %s", go->module,
+				  go->module_version);
+		paper_row(p, LABEL_COLUMN, "cgo", "%s", go->cgo ? "yes" : "no");
 		print_settings(p, go->settings);
 	}
 	if (*go->build_id)
-		row(p, "Go build id", "%s", go->build_id);
+		paper_row(p, LABEL_COLUMN, "Go build id", "%s", go->build_id);
 }
 
 static void print_functions(struct paper *p, const struct go_target *go)
 {
-	title(p, "FUNCTION TABLE");
+	paper_title(p, "FUNCTION TABLE");
 	if (*go->functions_why) {
-		row(p, "refused", "%s", go->functions_why);
+		paper_row(p, LABEL_COLUMN, "refused", "%s", go->functions_why);
 		return;
 	}
-	row(p, "functions", "%u", go->nr_functions);
-	row(p, "layout", "%s and later", go->pclntab_layout);
-	row(p, "table at", "0x%llx, found by %s", go->pclntab_vaddr, go->pclntab_found_by);
-	row(p, "text at", "0x%llx, by %s", go->text_start, go->text_source);
+	paper_row(p, LABEL_COLUMN, "functions", "%u", go->nr_functions);
+	paper_row(p, LABEL_COLUMN, "layout", "%s and later", go->pclntab_layout);
+	paper_row(p, LABEL_COLUMN, "table at", "0x%llx, found by %s", go->pclntab_vaddr,
+		  go->pclntab_found_by);
+	paper_row(p, LABEL_COLUMN, "text at", "0x%llx, by %s", go->text_start, go->text_source);
 	if (go->moduledata_vaddr)
-		row(p, "module data", "0x%llx", go->moduledata_vaddr);
+		paper_row(p, LABEL_COLUMN, "module data", "0x%llx", go->moduledata_vaddr);
 	else
-		row(p, "module data", "not found");
-	row(p, "inlined calls", "%s", go->inlined_known ? "known" : "unknown");
+		paper_row(p, LABEL_COLUMN, "module data", "not found");
+	paper_row(p, LABEL_COLUMN, "inlined calls", "%s", go->inlined_known ? "known" : "unknown");
 }
 
 static void print_place(struct paper *p, u64 offset, bool emulated, bool exact)
@@ -192,7 +177,7 @@ static void print_point(struct paper *p, const char *name, const char *function,
 
 static void print_points(struct paper *p, const struct go_target *go)
 {
-	title(p, "PROBE POINTS");
+	paper_title(p, "PROBE POINTS");
 	for (int i = 0; i < NR_GO_POINTS; i++)
 		print_point(p, go_point_names[i], go_point_functions[i], &go->points[i]);
 }
@@ -205,7 +190,7 @@ static void print_variables(struct paper *p, const struct go_target *go)
 		[TARGET_BY_CODE] = "by the code that uses it",
 	};
 
-	title(p, "RUNTIME VARIABLES");
+	paper_title(p, "RUNTIME VARIABLES");
 	for (int i = 0; i < NR_GO_DATA; i++) {
 		const struct target_variable *v = &go->variables[i];
 		char head[64];
@@ -250,16 +235,16 @@ static int print_type(struct paper *p, const struct go_target *go, int from)
 
 static void print_layout(struct paper *p, const struct go_target *go)
 {
-	title(p, "LAYOUT");
+	paper_title(p, "LAYOUT");
 	if (go->layout == TARGET_LAYOUT_NONE) {
-		row(p, "refused", "%s", go->layout_why);
+		paper_row(p, LABEL_COLUMN, "refused", "%s", go->layout_why);
 		return;
 	}
-	row(p, "source", "%s",
-	    go->layout == TARGET_LAYOUT_DWARF ? "the program's own DWARF"
-					      : "the table of tested Go versions");
+	paper_row(p, LABEL_COLUMN, "source", "%s",
+		  go->layout == TARGET_LAYOUT_DWARF ? "the program's own DWARF"
+						    : "the table of tested Go versions");
 	if (*go->layout_why)
-		row(p, "but", "%s", go->layout_why);
+		paper_row(p, LABEL_COLUMN, "but", "%s", go->layout_why);
 	for (int i = 0; i < NR_GO_FIELDS;)
 		i = print_type(p, go, i);
 }
@@ -274,8 +259,8 @@ static int print(const char *path, const struct target *target)
 
 	print_file(&p, path, &target->file);
 	if (!*target->runtime) {
-		title(&p, "RUNTIME");
-		row(&p, "none known", "%s", no_runtime(&target->file));
+		paper_title(&p, "RUNTIME");
+		paper_row(&p, LABEL_COLUMN, "none known", "%s", no_runtime(&target->file));
 	} else {
 		print_go(&p, &target->go);
 		print_functions(&p, &target->go);

@@ -8,7 +8,8 @@
 
 #include "user/base/utf8.h"
 
-#define GAP 2 /* columns between two items */
+#define GAP	2 /* columns between two items */
+#define MAX_ROW 2048
 
 static const char *const style_codes[] = {
 	[PAPER_PLAIN] = "",	   [PAPER_STRONG] = "\x1b[1m", [PAPER_FAINT] = "\x1b[2m",
@@ -133,6 +134,28 @@ void paper_end(struct paper *p)
 {
 	buf_char(p->buf, '\n');
 	p->column = 0;
+}
+
+void paper_title(struct paper *p, const char *text)
+{
+	if (p->buf->len)
+		buf_char(p->buf, '\n');
+	paper_begin(p, 0, PAPER_STRONG, text);
+	paper_end(p);
+}
+
+void paper_row(struct paper *p, size_t indent, const char *label, const char *fmt, ...)
+{
+	char text[MAX_ROW], head[64];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(head, sizeof(head), "  %s", label);
+	paper_begin(p, indent, PAPER_PLAIN, head);
+	paper_text(p, PAPER_PLAIN, text);
+	paper_end(p);
 }
 
 /* Three digits that matter. */

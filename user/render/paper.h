@@ -40,6 +40,13 @@ void paper_text(struct paper *p, enum paper_style style, const char *text);
 
 void paper_end(struct paper *p);
 
+/* A heading of its own line, behind an empty line unless it is the first. */
+void paper_title(struct paper *p, const char *text);
+
+/* A line of a list: @label, indented, and what follows from column @indent on, wrapped there. */
+void paper_row(struct paper *p, size_t indent, const char *label, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
 /* --- Numbers for people: three digits that matter, never wider than 9 columns --- */
 
 #define HUMAN_WIDTH 16

@@ -2,7 +2,6 @@
 /* What a profile says, in the layout of `go tool pprof -top`. */
 #include "user/render/profile_table.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -63,68 +62,48 @@ const char *profile_unit(const char *unit, const struct profile_top *top, u64 *r
 	return unit;
 }
 
-__attribute__((format(printf, 3, 4))) static void row(struct paper *p, const char *label,
-						      const char *fmt, ...)
-{
-	char text[1024], head[64];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	snprintf(head, sizeof(head), "  %s", label);
-	paper_begin(p, LABEL_COLUMN, PAPER_PLAIN, head);
-	paper_text(p, PAPER_PLAIN, text);
-	paper_end(p);
-}
-
-static void title(struct paper *p, const char *text)
-{
-	if (p->buf->len)
-		buf_char(p->buf, '\n');
-	paper_begin(p, 0, PAPER_STRONG, text);
-	paper_end(p);
-}
-
 static void print_origin(struct paper *paper, const struct profile *p)
 {
 	char text[64];
 	struct tm tm;
 	time_t t = (time_t)(p->wall_ns / (s64)NS_PER_SEC);
 
-	title(paper, "PROFILE");
-	row(paper, "kind", "%s", profile_kind_name(profile_kind(p)));
+	paper_title(paper, "PROFILE");
+	paper_row(paper, LABEL_COLUMN, "kind", "%s", profile_kind_name(profile_kind(p)));
 	if (p->nr_mappings && *p->mappings[0].file)
-		row(paper, "program", "%s", p->mappings[0].file);
+		paper_row(paper, LABEL_COLUMN, "program", "%s", p->mappings[0].file);
 	if (p->nr_mappings && *p->mappings[0].build_id)
-		row(paper, "build id", "%s", p->mappings[0].build_id);
+		paper_row(paper, LABEL_COLUMN, "build id", "%s", p->mappings[0].build_id);
 	if (p->wall_ns > 0 && gmtime_r(&t, &tm) &&
 	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm))
-		row(paper, "began", "%s", text);
+		paper_row(paper, LABEL_COLUMN, "began", "%s", text);
 	if (p->duration_ns > 0)
-		row(paper, "lasted", "%.9g s", (double)p->duration_ns / (double)NS_PER_SEC);
+		paper_row(paper, LABEL_COLUMN, "lasted", "%.9g s",
+			  (double)p->duration_ns / (double)NS_PER_SEC);
 	if (p->period)
-		row(paper, "period", "%lld %s of %s", p->period, p->period_type.unit,
-		    p->period_type.type);
+		paper_row(paper, LABEL_COLUMN, "period", "%lld %s of %s", p->period,
+			  p->period_type.unit, p->period_type.type);
 	for (u32 i = 0; i < p->nr_comments; i++)
-		row(paper, i ? "" : "comments", "%s", p->comments[i]);
+		paper_row(paper, LABEL_COLUMN, i ? "" : "comments", "%s", p->comments[i]);
 	if (*p->drop_frames)
-		row(paper, "drop frames", "%s (not applied here)", p->drop_frames);
-	row(paper, "holds", "%u samples, %u locations, %u functions, %u mappings", p->nr_samples,
-	    p->nr_locations, p->nr_functions, p->nr_mappings);
+		paper_row(paper, LABEL_COLUMN, "drop frames", "%s (not applied here)",
+			  p->drop_frames);
+	paper_row(paper, LABEL_COLUMN, "holds",
+		  "%u samples, %u locations, %u functions, %u mappings", p->nr_samples,
+		  p->nr_locations, p->nr_functions, p->nr_mappings);
 }
 
 static void print_values(struct paper *paper, const struct profile *p)
 {
-	title(paper, "VALUES");
+	paper_title(paper, "VALUES");
 	for (u32 i = 0; i < p->nr_types; i++) {
 		struct profile_sums sums;
 
 		if (profile_sum(p, i, &sums, NULL))
-			row(paper, p->types[i].type, "too large to sum up");
+			paper_row(paper, LABEL_COLUMN, p->types[i].type, "too large to sum up");
 		else
-			row(paper, p->types[i].type, "%llu %s on %u stacks", sums.total,
-			    p->types[i].unit, sums.nr_stacks);
+			paper_row(paper, LABEL_COLUMN, p->types[i].type, "%llu %s on %u stacks",
+				  sums.total, p->types[i].unit, sums.nr_stacks);
 	}
 }
 
@@ -136,8 +115,9 @@ static void print_limit(struct paper *paper, const struct profile *p, u32 type, 
 
 	profile_depths(p, type, limit, &d);
 	profile_percent(d.total_at_limit, sums->total, percent);
-	row(paper, "cut", "%u of %u stacks, %s of the values, have %u calls or more: %s",
-	    d.nr_at_limit, sums->nr_stacks, percent + strspn(percent, " "), limit, of);
+	paper_row(paper, LABEL_COLUMN, "cut",
+		  "%u of %u stacks, %s of the values, have %u calls or more: %s", d.nr_at_limit,
+		  sums->nr_stacks, percent + strspn(percent, " "), limit, of);
 }
 
 static void print_stacks(struct paper *paper, const struct profile *p, u32 type,
@@ -146,8 +126,8 @@ static void print_stacks(struct paper *paper, const struct profile *p, u32 type,
 	struct profile_depths d;
 
 	profile_depths(p, type, 1, &d);
-	title(paper, "STACKS");
-	row(paper, "deepest", "%u calls", d.deepest);
+	paper_title(paper, "STACKS");
+	paper_row(paper, LABEL_COLUMN, "deepest", "%u calls", d.deepest);
 	switch (profile_kind(p)) {
 	case PROFILE_CPU:
 		print_limit(paper, p, type, PROFILE_CPU_DEPTH, sums,
@@ -162,7 +142,7 @@ static void print_stacks(struct paper *paper, const struct profile *p, u32 type,
 			    "cut in any Go, which since 1.23 keeps no more");
 		break;
 	default:
-		row(paper, "cut", "not known for this kind of profile");
+		paper_row(paper, LABEL_COLUMN, "cut", "not known for this kind of profile");
 		break;
 	}
 }
@@ -206,7 +186,7 @@ void profile_table_top(const struct profile *p, u32 type, const struct profile_s
 
 	snprintf(head, sizeof(head), "TOP %u of %u functions by %s, in %s", n, top->n,
 		 p->types[type].type, unit);
-	title(&paper, head);
+	paper_title(&paper, head);
 	buf_str(out, "        flat  flat%   sum%          cum   cum%  function\n");
 	for (u32 i = 0; i < n; i++)
 		print_row(&top->rows[i], sums->total, (s64)size, &sum, out);
