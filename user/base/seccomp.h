@@ -23,6 +23,20 @@ struct call_rule {
 	u32 value;
 };
 
+/* Rows of a table, by the call's name; include sys/syscall.h. */
+#define CALL_RULE(name)           \
+	{                         \
+		.nr = __NR_##name \
+	}
+#define CALL_RULE_EQUALS(name, index, what)                   \
+	{                                                     \
+		__NR_##name, CALL_ARG_EQUALS, (index), (what) \
+	}
+#define CALL_RULE_LACKS(name, index, what)                   \
+	{                                                    \
+		__NR_##name, CALL_ARG_LACKS, (index), (what) \
+	}
+
 /*
  * Let the calling thread, and what it starts from now on, make the calls of @rules only, for ever.
  * Any other call returns -@code; one of a foreign ABI (int 0x80) ends the process. Needs

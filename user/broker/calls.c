@@ -14,82 +14,69 @@
 
 #include "user/base/seccomp.h"
 
-#define CALL(name)                \
-	{                         \
-		.nr = __NR_##name \
-	}
-#define EQUALS(name, index, what)                             \
-	{                                                     \
-		__NR_##name, CALL_ARG_EQUALS, (index), (what) \
-	}
-#define LACKS(name, index, what)                             \
-	{                                                    \
-		__NR_##name, CALL_ARG_LACKS, (index), (what) \
-	}
-
 /* What the C library's fork asks for, and nothing else: a process, not a thread, no namespace. */
 #define FORK_FLAGS (CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD)
 
 static const struct call_rule rules[] = {
 #ifdef __NR_poll
-	CALL(poll), /* arm64 has only ppoll */
-	CALL(readlink),
-	CALL(dup2),
+	CALL_RULE(poll), /* arm64 has only ppoll */
+	CALL_RULE(readlink),
+	CALL_RULE(dup2),
 #endif
-	CALL(process_vm_readv),
-	CALL(recvfrom),
-	CALL(sendto),
-	CALL(read),
-	CALL(pread64),
-	CALL(close),
-	CALL(ppoll),
-	CALL(clock_gettime), /* where the vDSO cannot answer */
+	CALL_RULE(process_vm_readv),
+	CALL_RULE(recvfrom),
+	CALL_RULE(sendto),
+	CALL_RULE(read),
+	CALL_RULE(pread64),
+	CALL_RULE(close),
+	CALL_RULE(ppoll),
+	CALL_RULE(clock_gettime), /* where the vDSO cannot answer */
 
 	/* /proc, control groups, and programs: reading only */
-	LACKS(openat, 2, O_ACCMODE | O_CREAT | O_TRUNC),
-	CALL(lseek),
-	CALL(fstat),
-	CALL(newfstatat),
-	CALL(getdents64),
-	CALL(readlinkat),
-	CALL(sysinfo), /* qsort asks how much memory there is */
-	CALL(clock_nanosleep),
-	CALL(nanosleep),
-	CALL(getpid),
+	CALL_RULE_LACKS(openat, 2, O_ACCMODE | O_CREAT | O_TRUNC),
+	CALL_RULE(lseek),
+	CALL_RULE(fstat),
+	CALL_RULE(newfstatat),
+	CALL_RULE(getdents64),
+	CALL_RULE(readlinkat),
+	CALL_RULE(sysinfo), /* qsort asks how much memory there is */
+	CALL_RULE(clock_nanosleep),
+	CALL_RULE(nanosleep),
+	CALL_RULE(getpid),
 
 	/* memory that is no code */
-	LACKS(mmap, 2, PROT_EXEC),
-	LACKS(mprotect, 2, PROT_EXEC),
-	CALL(munmap),
-	CALL(mremap),
-	CALL(madvise),
-	CALL(brk),
-	CALL(futex),
-	CALL(getrandom),
+	CALL_RULE_LACKS(mmap, 2, PROT_EXEC),
+	CALL_RULE_LACKS(mprotect, 2, PROT_EXEC),
+	CALL_RULE(munmap),
+	CALL_RULE(mremap),
+	CALL_RULE(madvise),
+	CALL_RULE(brk),
+	CALL_RULE(futex),
+	CALL_RULE(getrandom),
 
 	/* the process that reads a program's file, from its fork to its own filter */
-	EQUALS(clone, 0, FORK_FLAGS),
-	CALL(set_robust_list),
-	CALL(pipe2),
-	CALL(dup3),
-	CALL(fcntl),
-	CALL(write),
-	CALL(close_range),
-	CALL(capset), /* without capabilities there is nothing but to lose */
-	EQUALS(prctl, 0, PR_SET_NAME),
-	EQUALS(prctl, 0, PR_SET_NO_NEW_PRIVS),
-	EQUALS(prctl, 0, PR_SET_SECCOMP),
-	EQUALS(prlimit64, 0, 0), /* of itself */
-	EQUALS(kill, 1, SIGKILL),
-	CALL(wait4),
+	CALL_RULE_EQUALS(clone, 0, FORK_FLAGS),
+	CALL_RULE(set_robust_list),
+	CALL_RULE(pipe2),
+	CALL_RULE(dup3),
+	CALL_RULE(fcntl),
+	CALL_RULE(write),
+	CALL_RULE(close_range),
+	CALL_RULE(capset), /* without capabilities there is nothing but to lose */
+	CALL_RULE_EQUALS(prctl, 0, PR_SET_NAME),
+	CALL_RULE_EQUALS(prctl, 0, PR_SET_NO_NEW_PRIVS),
+	CALL_RULE_EQUALS(prctl, 0, PR_SET_SECCOMP),
+	CALL_RULE_EQUALS(prlimit64, 0, 0), /* of itself */
+	CALL_RULE_EQUALS(kill, 1, SIGKILL),
+	CALL_RULE(wait4),
 
 	/* signals of our own, and the end */
-	CALL(rt_sigaction),
-	CALL(rt_sigprocmask),
-	CALL(rt_sigreturn),
-	CALL(restart_syscall),
-	CALL(exit),
-	CALL(exit_group),
+	CALL_RULE(rt_sigaction),
+	CALL_RULE(rt_sigprocmask),
+	CALL_RULE(rt_sigreturn),
+	CALL_RULE(restart_syscall),
+	CALL_RULE(exit),
+	CALL_RULE(exit_group),
 };
 
 int broker_limit_calls(void)

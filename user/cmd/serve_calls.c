@@ -16,106 +16,93 @@
 
 #include "user/base/seccomp.h"
 
-#define CALL(name)                \
-	{                         \
-		.nr = __NR_##name \
-	}
-#define EQUALS(name, index, what)                             \
-	{                                                     \
-		__NR_##name, CALL_ARG_EQUALS, (index), (what) \
-	}
-#define LACKS(name, index, what)                             \
-	{                                                    \
-		__NR_##name, CALL_ARG_LACKS, (index), (what) \
-	}
-
 /* The often used ones first: the filter looks through them in this order. */
 static const struct call_rule rules[] = {
 #ifdef __NR_epoll_wait
-	CALL(epoll_wait), /* arm64 has only epoll_pwait */
-	CALL(poll),
-	CALL(readlink),
-	CALL(time),
+	CALL_RULE(epoll_wait), /* arm64 has only epoll_pwait */
+	CALL_RULE(poll),
+	CALL_RULE(readlink),
+	CALL_RULE(time),
 #endif
-	CALL(epoll_pwait),
-	CALL(read),
-	CALL(close),
-	CALL(clock_gettime), /* where the vDSO cannot answer */
-	CALL(gettimeofday),
-	CALL(getpid),
+	CALL_RULE(epoll_pwait),
+	CALL_RULE(read),
+	CALL_RULE(close),
+	CALL_RULE(clock_gettime), /* where the vDSO cannot answer */
+	CALL_RULE(gettimeofday),
+	CALL_RULE(getpid),
 
 	/* /proc and /sys: reading only */
-	LACKS(openat, 2, O_ACCMODE | O_CREAT | O_TRUNC),
-	CALL(pread64),
-	CALL(lseek),
-	CALL(fstat),
-	CALL(newfstatat),
-	CALL(getdents64),
-	CALL(readlinkat),
-	CALL(uname),
-	CALL(sysinfo),
-	EQUALS(prlimit64, 0, 0), /* of ourselves */
-	CALL(sched_getaffinity),
+	CALL_RULE_LACKS(openat, 2, O_ACCMODE | O_CREAT | O_TRUNC),
+	CALL_RULE(pread64),
+	CALL_RULE(lseek),
+	CALL_RULE(fstat),
+	CALL_RULE(newfstatat),
+	CALL_RULE(getdents64),
+	CALL_RULE(readlinkat),
+	CALL_RULE(uname),
+	CALL_RULE(sysinfo),
+	CALL_RULE_EQUALS(prlimit64, 0, 0), /* of ourselves */
+	CALL_RULE(sched_getaffinity),
 
 	/* What is open already is read and kept in order. */
-	EQUALS(bpf, 0, BPF_MAP_LOOKUP_ELEM),
-	EQUALS(bpf, 0, BPF_MAP_UPDATE_ELEM),
-	EQUALS(bpf, 0, BPF_MAP_DELETE_ELEM),
-	EQUALS(bpf, 0, BPF_MAP_GET_NEXT_KEY),
-	EQUALS(bpf, 0, BPF_MAP_LOOKUP_AND_DELETE_ELEM),
-	EQUALS(bpf, 0, BPF_MAP_LOOKUP_BATCH),
-	EQUALS(bpf, 0, BPF_OBJ_GET_INFO_BY_FD),
-	EQUALS(bpf, 0, BPF_ITER_CREATE),
+	CALL_RULE_EQUALS(bpf, 0, BPF_MAP_LOOKUP_ELEM),
+	CALL_RULE_EQUALS(bpf, 0, BPF_MAP_UPDATE_ELEM),
+	CALL_RULE_EQUALS(bpf, 0, BPF_MAP_DELETE_ELEM),
+	CALL_RULE_EQUALS(bpf, 0, BPF_MAP_GET_NEXT_KEY),
+	CALL_RULE_EQUALS(bpf, 0, BPF_MAP_LOOKUP_AND_DELETE_ELEM),
+	CALL_RULE_EQUALS(bpf, 0, BPF_MAP_LOOKUP_BATCH),
+	CALL_RULE_EQUALS(bpf, 0, BPF_OBJ_GET_INFO_BY_FD),
+	CALL_RULE_EQUALS(bpf, 0, BPF_ITER_CREATE),
 
 	/* memory that is no code */
-	LACKS(mmap, 2, PROT_EXEC),
-	LACKS(mprotect, 2, PROT_EXEC),
-	CALL(munmap),
-	CALL(mremap),
-	CALL(madvise),
-	CALL(brk),
-	CALL(futex),
-	CALL(getrandom),
+	CALL_RULE_LACKS(mmap, 2, PROT_EXEC),
+	CALL_RULE_LACKS(mprotect, 2, PROT_EXEC),
+	CALL_RULE(munmap),
+	CALL_RULE(mremap),
+	CALL_RULE(madvise),
+	CALL_RULE(brk),
+	CALL_RULE(futex),
+	CALL_RULE(getrandom),
 
 	/* the loop, and connections from sockets that listen already */
-	CALL(epoll_ctl),
-	CALL(accept4),
-	CALL(recvfrom),
-	CALL(recvmsg),
-	CALL(sendto),
-	CALL(sendmsg),
-	CALL(write),
-	CALL(writev),
-	CALL(sendfile),
-	CALL(shutdown),
-	CALL(setsockopt),
-	CALL(getsockopt),
-	CALL(getsockname),
-	CALL(getpeername),
-	CALL(fcntl),
-	CALL(ppoll),
-	EQUALS(ioctl, 1, FIONBIO),
-	EQUALS(ioctl, 1, TCGETS),  /* isatty */
-	EQUALS(ioctl, 1, TCGETS2), /* of glibc 2.42 and later */
-	CALL(timerfd_settime),
-	CALL(clock_nanosleep),
-	CALL(nanosleep),
+	CALL_RULE(epoll_ctl),
+	CALL_RULE(accept4),
+	CALL_RULE(recvfrom),
+	CALL_RULE(recvmsg),
+	CALL_RULE(sendto),
+	CALL_RULE(sendmsg),
+	CALL_RULE(write),
+	CALL_RULE(writev),
+	CALL_RULE(sendfile),
+	CALL_RULE(shutdown),
+	CALL_RULE(setsockopt),
+	CALL_RULE(getsockopt),
+	CALL_RULE(getsockname),
+	CALL_RULE(getpeername),
+	CALL_RULE(fcntl),
+	CALL_RULE(ppoll),
+	CALL_RULE_EQUALS(ioctl, 1, FIONBIO),
+	CALL_RULE_EQUALS(ioctl, 1, TCGETS),  /* isatty */
+	CALL_RULE_EQUALS(ioctl, 1, TCGETS2), /* of glibc 2.42 and later */
+	CALL_RULE(timerfd_settime),
+	CALL_RULE(clock_nanosleep),
+	CALL_RULE(nanosleep),
 
-	CALL(wait4), /* for the program that was started, and the broker */
+	CALL_RULE(wait4), /* for the program that was started, and the broker */
 
 	/* signals of our own, and the end */
-	CALL(rt_sigaction),
-	CALL(rt_sigprocmask),
-	CALL(rt_sigreturn),
-	CALL(restart_syscall),
-	CALL(exit),
-	CALL(exit_group),
+	CALL_RULE(rt_sigaction),
+	CALL_RULE(rt_sigprocmask),
+	CALL_RULE(rt_sigreturn),
+	CALL_RULE(restart_syscall),
+	CALL_RULE(exit),
+	CALL_RULE(exit_group),
 };
 
 /* More, where processes are still to be taken in. */
 static const struct call_rule rules_for_targets[] = {
-	CALL(pidfd_open),
-	CALL(getpgid), /* whether the terminal signals the program that was started */
+	CALL_RULE(pidfd_open),
+	CALL_RULE(getpgid), /* whether the terminal signals the program that was started */
 };
 
 #define NR_RULES (sizeof(rules) / sizeof(rules[0]))

@@ -22,42 +22,13 @@ struct head {
 	struct err err;
 };
 
-/* Descriptors of the process; 0 to 2 stay, for the sanitizers' reports. */
-enum {
-	CONFINED_FILE = 3,
-	CONFINED_PIPE,
-	CONFINED_FREE,
-};
-
-static bool write_all(int fd, const void *bytes, size_t n)
-{
-	const char *at = bytes;
-
-	while (n) {
-		ssize_t r = write(fd, at, n);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			return false;
-		at += r;
-		n -= (size_t)r;
-	}
-	return true;
-}
-
 __attribute__((noreturn)) static void work(int fd, int pipe_fd, const struct confined_job *job)
 {
-	/* Through numbers that neither of the two has. */
-	int file = fcntl(fd, F_DUPFD, CONFINED_FREE), out = fcntl(pipe_fd, F_DUPFD, CONFINED_FREE);
 	struct buf answer = { 0 };
 	struct head head = { 0 };
 	bool written;
 
-	signal(SIGPIPE, SIG_DFL);
-	if (file < 0 || out < 0 || dup2(file, CONFINED_FILE) < 0 || dup2(out, CONFINED_PIPE) < 0)
-		_exit(1);
-	head.result = confine_self(CONFINED_PIPE);
+	head.result = confine_begin(fd, pipe_fd);
 	if (head.result)
 		(void)err_set(&head.err, 0, "the process that reads it could not be confined: %s",
 			      strerror(-head.result));
@@ -65,8 +36,8 @@ __attribute__((noreturn)) static void work(int fd, int pipe_fd, const struct con
 		head.result = job->work(CONFINED_FILE, job->request, &answer, &head.err);
 	if (!head.result && answer.failed)
 		head.result = err_set(&head.err, -ENOMEM, "no memory for the answer");
-	written = write_all(CONFINED_PIPE, &head, sizeof(head)) &&
-		  (head.result || write_all(CONFINED_PIPE, answer.bytes, answer.len));
+	written = confine_answer(&head, sizeof(head)) &&
+		  (head.result || confine_answer(answer.bytes, answer.len));
 	_exit(written ? 0 : 1);
 }
 

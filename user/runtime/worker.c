@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,46 +21,17 @@ struct target_answer {
 	struct target target;
 };
 
-/* Descriptors of the worker; 0 to 2 stay, for the sanitizers' reports. */
-#define WORKER_FILE 3
-#define WORKER_PIPE 4
-
-static bool write_all(int fd, const void *bytes, size_t n)
-{
-	const char *at = bytes;
-
-	while (n) {
-		ssize_t r = write(fd, at, n);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			return false;
-		at += r;
-		n -= (size_t)r;
-	}
-	return true;
-}
-
 __attribute__((noreturn)) static void
 work(int fd, int pipe_fd, const struct target_request *request, struct target_answer *answer)
 {
-	/* Through numbers that neither of the two has. */
-	int file = fcntl(fd, F_DUPFD, WORKER_PIPE + 1);
-	int out = fcntl(pipe_fd, F_DUPFD, WORKER_PIPE + 1);
-
-	signal(SIGPIPE, SIG_DFL);
-	(void)prctl(PR_SET_NAME, "skyobserve-read"); /* for who lists processes */
-	if (file < 0 || out < 0 || dup2(file, WORKER_FILE) < 0 || dup2(out, WORKER_PIPE) < 0)
-		_exit(1);
-	answer->result = confine_self(WORKER_PIPE);
+	answer->result = confine_begin(fd, pipe_fd);
 	if (answer->result)
 		(void)err_set(&answer->err, 0,
 			      "the process that reads it could not be confined: %s",
 			      strerror(-answer->result));
 	else
-		answer->result = target_read(WORKER_FILE, request, &answer->target, &answer->err);
-	_exit(write_all(WORKER_PIPE, answer, sizeof(*answer)) ? 0 : 1);
+		answer->result = target_read(CONFINED_FILE, request, &answer->target, &answer->err);
+	_exit(confine_answer(answer, sizeof(*answer)) ? 0 : 1);
 }
 
 int target_worker_start(int fd, const struct target_request *request, u64 now_ns,
