@@ -14,8 +14,6 @@
 #include "threads.bpf.h"
 #include "waits.bpf.h"
 
-#define OTHER_KIND "other"
-
 static __always_inline bool flow_is_open(const struct flow *f)
 {
 	return f->state == FLOW_OPEN || f->state == FLOW_HEAD || f->state == FLOW_BODY;
@@ -247,7 +245,8 @@ static __always_inline void observe_interaction(struct flow *f, u64 end_ns)
 	struct kind_hists *h = bpf_map_lookup_elem(&kind_hists, &key);
 	u64 wall = elapsed(end_ns, f->begin_ns), known = f->cpu_ns + f->off_cpu_ns;
 
-	charge(cells_of(f->account), CELL_UNOWNED_WALL, elapsed(wall, known));
+	if (f->owner) /* what a thread does beside its connection is not told apart */
+		charge(cells_of(f->account), CELL_UNOWNED_WALL, elapsed(wall, known));
 	if (!h)
 		return;
 	hist_add(&h->duration, wall);

@@ -48,7 +48,7 @@ static __always_inline void thread_switch(struct thread_cell *t, struct process_
 {
 	const volatile struct call_class *c = &cfg.calls[nr];
 	bool moves = c->io != CALL_IO_NONE && c->wait != WAIT_POLL;
-	u32 slot1 = flow_of(t) ? t->flow : 0;
+	u32 slot1 = flow_of(t) ? t->flow : 0, found;
 	struct flow *f;
 	u64 inode;
 
@@ -56,9 +56,10 @@ static __always_inline void thread_switch(struct thread_cell *t, struct process_
 		slot1 = 0;
 	} else if (moves && p->open_flows) {
 		inode = socket_inode(t->call_fd);
-		f = inode ? flow_at(flow_find(inode)) : NULL;
+		found = inode ? flow_find(inode) : 0;
+		f = flow_at(found);
 		if (f)
-			slot1 = flow_is_open(f) ? flow_find(inode) : 0;
+			slot1 = flow_is_open(f) ? found : 0;
 	}
 	current_works_for(slot1, 0, now);
 }

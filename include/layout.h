@@ -189,6 +189,7 @@ struct seed_call {
 #define PROCESS_FOLLOW	     (1 << 0) /* its children are observed from their birth */
 #define PROCESS_LEADER_ENDED (1 << 1) /* and no other thread has taken over its number yet */
 #define PROCESS_EXECUTED     (1 << 2) /* comm is that of the first program that it executed */
+#define PROCESS_GOROUTINES   (1 << 4) /* its interactions are those of goroutines */
 #define PROCESS_WANTED	     (1 << 3) /* a target that the programs took in by themselves */
 
 /* A file as the kernel knows it: i_ino, s_dev (major << 20 | minor). inode 0: none. */
@@ -243,6 +244,7 @@ struct process_cell {
 /* --- interactions --- */
 
 #define KIND_NAME_BYTES 60
+#define OTHER_KIND	"other" /* of requests beyond the bound; each process has it */
 /* What is looked at of a request's path; a longer one is counted by its beginning. */
 #define HTTP_PATH_BYTES 120
 #define HTTP_HEAD_BYTES 512 /* of a response */

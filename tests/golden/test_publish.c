@@ -326,6 +326,7 @@ static void fill_served(struct process_snap *p)
 	struct kind_snap *k = scene.kinds;
 
 	p->details = false;
+	p->goroutines = true;
 	snprintf(k[1].name, sizeof(k[1].name), "%s", "other");
 	snprintf(k[2].name, sizeof(k[2].name), "%s", "POST /user/:id");
 	k[0].cells[CELL_CPU] = 3 * SECOND;
@@ -780,6 +781,29 @@ TEST(publish_sums_of_the_kinds_are_the_process)
 	CHECK_EQ_U64(ns, scene.totals[0].cells[CELL_CPU] + scene.totals[0].cells[CELL_CPU + 1]);
 	CHECK_EQ_U64(ns, 4250 * NS_PER_MS);
 	CHECK_EQ_U64(calls, 34);
+	end_scene();
+}
+
+TEST(publish_waits_of_goroutines_only_where_goroutines_are_owners)
+{
+	struct process_snap *p;
+
+	begin_scene();
+	p = add_process("web", 80);
+	fill_served(p);
+	publish_scene();
+	CHECK(FIND(FAM_OFF_CPU, "interaction", "POST /user/:id", "reason", "go_scheduler"));
+	CHECK(nr_samples(FAM_INTERACTION_SPLIT) > 0);
+	end_scene();
+
+	begin_scene();
+	p = add_process("web", 80);
+	fill_served(p);
+	p->goroutines = false;
+	publish_scene();
+	CHECK(!FIND(FAM_OFF_CPU, "interaction", "POST /user/:id", "reason", "go_scheduler"));
+	CHECK_EQ_U64(nr_samples(FAM_INTERACTION_SPLIT), 0);
+	CHECK(nr_samples(FAM_INTERACTIONS) > 0);
 	end_scene();
 }
 

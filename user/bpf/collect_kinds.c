@@ -17,20 +17,16 @@ static struct kind_snap *grow(struct process_snap *p)
 	return &grown[p->nr_kinds++];
 }
 
-static void add_u64s(u64 *sum, const u64 *more, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		sum[i] += more[i];
-}
-
 /* The background is what the process's own account has; from here on @p has all of it. */
-static int begin_kinds(struct process_snap *p)
+static int begin_kinds(const struct bpf_session *s, struct process_snap *p)
 {
+	const struct process_cell *cell = session_element(s, MAP_processes, p->slot);
 	struct kind_snap *k = grow(p);
 
 	if (!k)
 		return -ENOMEM;
 	k->account = p->slot;
+	p->goroutines = cell && cell->flags & PROCESS_GOROUTINES;
 	memcpy(k->cells, p->cells, sizeof(k->cells));
 	memcpy(k->calls, p->calls, sizeof(k->calls));
 	return 0;
@@ -42,7 +38,7 @@ static int read_kind(const struct bpf_session *s, struct process_snap *p,
 	u32 i = account - s->bounds.max_processes;
 	struct kind_snap *k;
 
-	if (!p->nr_kinds && begin_kinds(p))
+	if (!p->nr_kinds && begin_kinds(s, p))
 		return -ENOMEM;
 	k = grow(p);
 	if (!k)
@@ -53,8 +49,8 @@ static int read_kind(const struct bpf_session *s, struct process_snap *p,
 	collect_lanes(s, MAP_cells, account, session_accounts(s), k->cells, sizeof(k->cells));
 	collect_lanes(s, MAP_calls, s->bounds.max_details + i, session_call_accounts(s), k->calls,
 		      sizeof(k->calls));
-	add_u64s(p->cells, k->cells, NR_CELLS);
-	add_u64s(p->calls, k->calls, NR_CALL_SLOTS);
+	counters_add(p->cells, k->cells, sizeof(p->cells));
+	counters_add(p->calls, k->calls, sizeof(p->calls));
 	return 0;
 }
 

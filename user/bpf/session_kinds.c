@@ -5,8 +5,6 @@
 
 #include "user/bpf/session_impl.h"
 
-#define OTHER_KIND "other"
-
 static int add_kind(struct bpf_session *s, u32 slot, const char *name)
 {
 	struct kind_key key = { .process = slot };
@@ -32,6 +30,8 @@ int bpf_session_set_owner(struct bpf_session *s, u32 slot, const struct owner_ho
 	r = add_kind(s, slot, OTHER_KIND);
 	if (r && r != -EEXIST)
 		return err_set(err, r, "too many kinds of interactions (%u)", s->bounds.max_kinds);
+	if (how->mode == OWNER_GO)
+		(void)__atomic_fetch_or(&p->flags, PROCESS_GOROUTINES, __ATOMIC_RELAXED);
 	p->owner.g_m = how->g_m;
 	p->owner.m_g0 = how->m_g0;
 	p->owner.m_curg = how->m_curg;

@@ -58,22 +58,13 @@ void ended_free(struct ended *ended)
 	free(ended);
 }
 
-static void add_all(void *sum, const void *more, size_t bytes)
-{
-	u64 *to = sum;
-	const u64 *from = more;
-
-	for (size_t i = 0; i < bytes / sizeof(u64); i++)
-		to[i] += from[i];
-}
-
 static int add_call_hist(struct process_snap *p, const struct call_hist *h)
 {
 	struct call_hist *grown;
 
 	for (size_t i = 0; i < p->nr_call_hists; i++) {
 		if (p->call_hists[i].nr == h->nr) {
-			add_all(&p->call_hists[i].hist, &h->hist, sizeof(h->hist));
+			counters_add(&p->call_hists[i].hist, &h->hist, sizeof(h->hist));
 			return 0;
 		}
 	}
@@ -177,12 +168,13 @@ int ended_add(struct ended *ended, struct process_snap *p, const struct process_
 		sum->begin_ns = p->begin_ns;
 	sum->end_ns = p->end_ns;
 	sum->details |= p->details;
+	sum->goroutines |= p->goroutines;
 	sum->incarnations += p->incarnations;
-	add_all(sum->cells, totals->cells, sizeof(sum->cells));
-	add_all(sum->calls, p->calls, sizeof(sum->calls));
-	add_all(sum->off_cpu, p->off_cpu, sizeof(sum->off_cpu));
-	add_all(sum->durable, p->durable, sizeof(sum->durable));
-	add_all(ended->totals[i].cells, totals->cells, sizeof(totals->cells));
+	counters_add(sum->cells, totals->cells, sizeof(sum->cells));
+	counters_add(sum->calls, p->calls, sizeof(sum->calls));
+	counters_add(sum->off_cpu, p->off_cpu, sizeof(sum->off_cpu));
+	counters_add(sum->durable, p->durable, sizeof(sum->durable));
+	counters_add(ended->totals[i].cells, totals->cells, sizeof(totals->cells));
 	ended->totals[i].runtime_ns += totals->runtime_ns;
 	ended->totals[i].run_delay_ns += totals->run_delay_ns;
 	p->go.current = false;

@@ -262,6 +262,15 @@ static void greet_target(struct observer *o, struct observed *p)
 		p->unsaid = true;
 }
 
+/* What it executes now was not read, and is not to be read any more. */
+static void say_as_a_whole(const struct observer *o)
+{
+	if (observer_groups(o)[GROUP_INTERACTIONS].up)
+		log_warn_once("interactions are told apart in programs that run when observing "
+			      "begins: those that come later, and what a process executes then, "
+			      "are observed as a whole; give --pid of a running one");
+}
+
 /* A process that the programs took in by themselves; it may be gone already. */
 static void add_taken_in(struct observer *o, const struct process_slot *slot)
 {
@@ -284,6 +293,7 @@ static void add_taken_in(struct observer *o, const struct process_slot *slot)
 	set_name(o, &p->id);
 	if (p->target)
 		greet_target(o, p);
+	say_as_a_whole(o);
 	o->nr_processes++;
 }
 
@@ -420,6 +430,7 @@ static void note_exec(const struct observer *o, struct observed *p, const struct
 		return;
 	p->execs = slot->execs;
 	p->id.exe[0] = '\0';
+	say_as_a_whole(o);
 	if (slot->end_ns || broker_identify(o->config.broker, p->id.pid, &who))
 		return;
 	memcpy(p->id.exe, who.exe, sizeof(p->id.exe));

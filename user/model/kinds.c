@@ -8,12 +8,6 @@
 
 #include "user/model/totals.h"
 
-void kinds_finish(struct process_snap *p)
-{
-	for (size_t i = 0; i < p->nr_kinds; i++)
-		totals_of_account(p, p->kinds[i].account, p->kinds[i].cells);
-}
-
 int kinds_floor(struct kind_list *last, struct process_snap *p)
 {
 	struct kind_snap *copy;
@@ -36,15 +30,6 @@ int kinds_floor(struct kind_list *last, struct process_snap *p)
 	return 0;
 }
 
-static void add_all(void *sum, const void *more, size_t bytes)
-{
-	u64 *to = sum;
-	const u64 *from = more;
-
-	for (size_t i = 0; i < bytes / sizeof(u64); i++)
-		to[i] += from[i];
-}
-
 static void add_code(struct kind_snap *k, const struct code_count *more)
 {
 	struct code_count *c;
@@ -64,6 +49,25 @@ static void add_code(struct kind_snap *k, const struct code_count *more)
 	c->n += more->n;
 }
 
+static void abort_open(struct kind_snap *k)
+{
+	struct code_count aborted = { INTERACTION_ABORTED, kind_in_flight(k) };
+
+	if (aborted.n)
+		add_code(k, &aborted);
+	k->cells[CELL_COMPLETED] += aborted.n;
+	k->cells[CELL_SESSIONS_CLOSED] += kind_sessions(k);
+}
+
+void kinds_finish(struct process_snap *p)
+{
+	for (size_t i = 0; i < p->nr_kinds; i++) {
+		totals_of_account(p, p->kinds[i].account, p->kinds[i].cells);
+		if (!p->alive)
+			abort_open(&p->kinds[i]);
+	}
+}
+
 static int add_one(struct kind_list *sum, const struct kind_snap *more)
 {
 	struct kind_snap *grown;
@@ -73,9 +77,9 @@ static int add_one(struct kind_list *sum, const struct kind_snap *more)
 
 		if (strcmp(k->name, more->name) != 0)
 			continue;
-		add_all(k->cells, more->cells, sizeof(k->cells));
-		add_all(k->calls, more->calls, sizeof(k->calls));
-		add_all(&k->hists, &more->hists, sizeof(k->hists));
+		counters_add(k->cells, more->cells, sizeof(k->cells));
+		counters_add(k->calls, more->calls, sizeof(k->calls));
+		counters_add(&k->hists, &more->hists, sizeof(k->hists));
 		for (u32 c = 0; c < more->nr_codes; c++)
 			add_code(k, &more->codes[c]);
 		return 0;

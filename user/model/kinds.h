@@ -11,7 +11,10 @@ struct kind_list {
 	size_t n;
 };
 
-/* Add what the threads of @p have spent since their last charge to the kinds of @p. */
+/*
+ * Add what the threads of @p have spent since their last charge to the kinds of @p. If it has
+ * ended, so have its interactions, unanswered, and its sessions.
+ */
 void kinds_finish(struct process_snap *p);
 
 /*

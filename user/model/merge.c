@@ -6,17 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void add_all(u64 *sum, const u64 *more, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		sum[i] += more[i];
-}
-
-static void add_hist(struct hist *sum, const struct hist *more)
-{
-	add_all((u64 *)sum, (const u64 *)more, sizeof(*sum) / sizeof(u64));
-}
-
 static int add_error(struct merged *m, const struct error_count *e)
 {
 	struct error_count *grown;
@@ -132,19 +121,20 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 	m->nr_processes += (u32)p->incarnations;
 	m->nr_alive += p->alive;
 	m->has_details |= p->details;
+	m->goroutines |= p->goroutines;
 	m->nr_threads += totals->threads;
-	add_all(m->cells, totals->cells, NR_CELLS);
-	add_all(m->calls, p->calls, NR_CALL_SLOTS);
+	counters_add(m->cells, totals->cells, sizeof(m->cells));
+	counters_add(m->calls, p->calls, sizeof(m->calls));
 	for (size_t k = 0; k < NR_REASONS; k++)
-		add_hist(&m->off_cpu[k], &p->off_cpu[k]);
+		counters_add(&m->off_cpu[k], &p->off_cpu[k], sizeof(struct hist));
 	for (size_t k = 0; k < NR_DURABLES; k++)
-		add_hist(&m->durable[k], &p->durable[k]);
+		counters_add(&m->durable[k], &p->durable[k], sizeof(struct hist));
 	for (size_t k = 0; k < p->nr_call_hists; k++) {
 		const struct call_hist *h = &p->call_hists[k];
 
 		if (h->nr >= NR_CALL_SLOTS)
 			continue;
-		add_hist(&m->call_hists[h->nr], &h->hist);
+		counters_add(&m->call_hists[h->nr], &h->hist, sizeof(struct hist));
 		m->has_call_hist[h->nr] = true;
 	}
 	for (size_t k = 0; k < p->nr_errors && !r; k++)

@@ -32,6 +32,7 @@ struct merged {
 	struct error_count *errors;
 	size_t nr_errors;
 	struct kind_list kinds; /* the background first; none: not told apart */
+	bool goroutines;	/* kinds of one of them are of goroutines */
 	struct foreign_count *foreign;
 	size_t nr_foreign;
 	struct flight *flights;

@@ -387,6 +387,8 @@ static void publish_kind(struct publication *pub, const struct kind_snap *k)
 		return;
 	add_kind_hist(pub, FAM_INTERACTION_CPU, VALUE_NS, k, &k->hists.cpu);
 	add_kind_hist(pub, FAM_INTERACTION_OFF_CPU, VALUE_NS, k, &k->hists.off_cpu);
+	if (!pub->m->goroutines)
+		return;
 	s = add_process(pub, FAM_OFF_CPU, VALUE_NS, k->cells[CELL_UNOWNED_WALL]);
 	label(pub, s, "interaction", kind_label(k));
 	label(pub, s, "reason", "go_scheduler");
@@ -406,6 +408,9 @@ static void publish_interactions(struct publication *pub)
 	}
 	if (kinds->n)
 		(void)add_process(pub, FAM_SESSIONS, VALUE_COUNT, sessions);
+	if (pub->m->goroutines && pub->snap->groups[GROUP_SCHED].up)
+		(void)add_process(pub, FAM_INTERACTION_SPLIT, VALUE_NS,
+				  pub->m->cells[CELL_SPLIT_CPU]);
 }
 
 static void publish_go_gauges(struct publication *pub)

@@ -20,3 +20,12 @@ void snapshot_done(struct snapshot *snap)
 	free(snap->programs);
 	*snap = (struct snapshot){ 0 };
 }
+
+void counters_add(void *sum, const void *more, size_t bytes)
+{
+	const u64 *from = more;
+	u64 *to = sum;
+
+	for (size_t i = 0; i < bytes / sizeof(u64); i++)
+		to[i] += from[i];
+}

@@ -132,6 +132,7 @@ struct process_snap {
 	size_t nr_foreign;
 	struct kind_snap *kinds; /* the background first; none: interactions are not looked for */
 	size_t nr_kinds;
+	bool goroutines;	     /* kinds are of goroutines */
 	struct task_record *threads; /* those that the kernel still has */
 	size_t nr_threads;
 
@@ -181,5 +182,8 @@ struct snapshot {
 };
 
 void snapshot_done(struct snapshot *snap);
+
+/* Add each u64 of the @bytes at @more to that at @sum: cells, calls, histograms. */
+void counters_add(void *sum, const void *more, size_t bytes);
 
 #endif /* SKYOBSERVE_MODEL_SNAPSHOT_H */
