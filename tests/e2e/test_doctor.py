@@ -76,7 +76,7 @@ def with_privilege(case):
     case.equal("status", report.status, 0)
     case.equal("stderr", report.stderr, "")
     for what, row in report.rows.items():
-        if what not in ("steal", "clock", "CAP_SYS_RESOURCE", "memlock limit"):
+        if what not in ("steal", "clock", "CAP_SYS_RESOURCE", "memlock limit", "switches reported"):
             case.equal(f"{what} ({row.found})", row.state, "ok")
     for group in GROUPS:
         case.true(f"no row for group {group}", f"group {group}" in report.rows)
@@ -135,6 +135,16 @@ def no_group_at_all(case):
     case.true("no remedy", "ulimit -n" in report.rows["probe groups"].remedy)
 
 
+def the_chain_of_switches_is_measured(case):
+    """How many this kernel leaves out is its own affair: the row says the number, and by it the state."""
+    row = doctor(case).rows["switches reported"]
+    numbers = [int(word) for word in re.findall(r"\b\d+\b", row.found)]
+    breaks, switches = min(numbers), max(numbers)
+    case.true(f"{switches} switches are too few to say", switches >= 2000)
+    case.equal("state", row.state, "ok" if breaks <= switches / 1000 else "limited")
+    case.equal("without the scheduler", state(doctor(case, "--groups", "fsync"), "switches reported"), None)
+
+
 def chosen_groups(case):
     report = doctor(case, "--groups", "sched,fsync", "--raw-tracepoints")
     case.equal("status", report.status, 0)
@@ -176,4 +186,5 @@ def nothing_is_left(case):
 if __name__ == "__main__":
     sys.exit(lib.main([(function.__name__, function) for function in (
         with_privilege, without_privilege, two_capabilities_are_enough, refused_groups_are_said, no_group_at_all,
-        chosen_groups, namespaces_are_seen, wrong_words, a_full_disk_is_a_failure, nothing_is_left)]))
+        the_chain_of_switches_is_measured, chosen_groups, namespaces_are_seen, wrong_words, a_full_disk_is_a_failure,
+        nothing_is_left)]))
