@@ -174,6 +174,43 @@ static __always_inline void sched_switch_out(struct thread_cell *t, struct accou
 	t->out_ns = now;
 }
 
+/* Tells tasks that are there at the same time apart, and shows nobody where they are. */
+static __always_inline u32 task_mark(const struct task_struct *task)
+{
+	return (u32)((u64)task >> 6) | 1;
+}
+
+/* @task is in do_exit: from here to its last switch it is a matter of microseconds. */
+static __always_inline void sched_exits(struct thread_cell *t, const struct task_struct *task,
+					u64 now)
+{
+	t->exiting = task_mark(task);
+	t->exit_ns = now;
+}
+
+/*
+ * The kernel frees @task, after its last switch. If its cell is still there, that switch was not
+ * reported, or nobody looks at switches: close its books by the kernel's last counters, @k. It
+ * ended when it had run what it ran, not earlier than it was in do_exit. Returns that time, for
+ * thread_end; 0 if the cell is another's: the number is used again.
+ */
+static __always_inline u64 sched_freed(struct thread_cell *t, struct account_cells *a,
+				       struct process_hists *h, const struct task_struct *task,
+				       const struct task_counts *k, bool switches_seen)
+{
+	u64 end = t->exit_ns > t->since_ns ? t->exit_ns : t->since_ns, ran;
+
+	if (t->exiting != task_mark(task))
+		return 0;
+	if (switches_seen) {
+		ran = elapsed(k->runtime_ns, t->charged.runtime_ns) + t->settled_on_ns;
+		if (t->run_state == RUN_RUNNING && t->since_ns + ran > end)
+			end = t->since_ns + ran;
+		sched_switch_out(t, a, h, k, end, REASON_OTHER);
+	}
+	return end;
+}
+
 /*
  * The thread works for another account from now on: charge what it has spent so far, its CPU time
  * to @spent, its wait for the CPU to @waited. The scheduler's clock stands still while a thread

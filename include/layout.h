@@ -171,14 +171,15 @@ struct thread_cell {
 	u8 call_io;	 /* enum call_io of the call in flight */
 	s32 call_fd;	 /* first argument of the call in flight */
 	u32 flow;	 /* 1 + the flow that is charged now, 0 = background */
-	u32 pad;
+	u32 exiting;	 /* task_mark of the task that left through do_exit, 0 = it lives */
+	u64 exit_ns;	 /* and when */
 	u64 enters;
 	u64 exits;		    /* those with an entry */
 	struct task_counts base;    /* when observing began */
 	struct task_counts charged; /* up to here it is in the account */
 };
 
-_Static_assert(sizeof(struct thread_cell) == 240, "thread_cell has no holes");
+_Static_assert(sizeof(struct thread_cell) == 248, "thread_cell has no holes");
 
 /* The call that a thread was in before it was observed. */
 struct seed_call {

@@ -4,6 +4,8 @@
 
 #include "processes.bpf.h"
 
+#include "sched.bpf.h"
+
 char LICENSE[] SEC("license") = "GPL";
 
 HOOK(sched_process_fork)
@@ -57,6 +59,35 @@ static __always_inline void process_executes(struct task_struct *task)
 		return;
 	bpf_probe_read_kernel_str(p->comm, sizeof(p->comm), &task->comm);
 	p->flags |= PROCESS_EXECUTED;
+}
+
+HOOK(sched_process_exit)
+int sched_process_exit(void *ctx)
+{
+	struct thread_cell *t = thread_current();
+
+	if (t)
+		sched_exits(t, (struct task_struct *)ARG(ctx, 0), bpf_ktime_get_ns());
+	return 0;
+}
+
+HOOK(sched_process_free)
+int sched_process_free(void *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ARG(ctx, 0);
+	u32 tid = KREAD(task, pid);
+	struct thread_cell *t = thread_known(tid, KREAD(task, tgid));
+	struct task_counts counts;
+	u64 end;
+
+	if (!t)
+		return 0;
+	compat_task_counts(task, &counts);
+	end = sched_freed(t, account_cells(t), process_hists(t), task, &counts,
+			  group_on(GROUP_SCHED));
+	if (end)
+		thread_end(t, end);
+	return 0;
 }
 
 HOOK(sched_process_exec)

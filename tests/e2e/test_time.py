@@ -231,6 +231,8 @@ def short_threads(threads, ms, waves, *options):
         case.equal("exit", last.value("skyobserve_syscalls_total", syscall="exit"), born)
         case.equal("getppid", last.value("skyobserve_syscalls_total", syscall="getppid"), born)
         case.equal("threads now", last.value("skyobserve_process_threads"), 1)
+        # One whose last switch the kernel did not report has given its place back as well.
+        case.equal("places of threads", last.value("skyobserve_bpf_map_entries", map="threads"), 1)
         # The kernel's sum leaves out how a thread goes once it is released; each spends a little there.
         case.between("CPU time, ns", cpu_ns(last), clock_ns, clock_ns + born * 100000)
         case.at_least("CPU time, ns", cpu_ns(last), truth["threads_cpu_ns"])
@@ -345,7 +347,7 @@ CASES = [
     ("T8_one_spinner", one_spinner),
     ("T8b_chain", chain),
     ("T9_threads", short_threads(8, 50, 1)),
-    ("T9_waves", short_threads(2, 0, 2000, "--max-threads", 64)),
+    ("T9_waves", short_threads(2, 0, 10000, "--max-threads", 64)),
     ("T15_faults", faults),
     ("T16_resident_memory", resident),
     ("calls_are_system_time", calls_are_system_time),

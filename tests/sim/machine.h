@@ -315,6 +315,25 @@ static bool program_exit(struct machine *m, struct task *t)
 	return cell;
 }
 
+static void program_exits(struct machine *m, struct task *t)
+{
+	struct thread_cell *cell = cell_of_current(t);
+
+	if (cell)
+		sched_exits(cell, &t->k, m->now);
+}
+
+static void program_freed(struct task *t)
+{
+	struct thread_cell *cell = thread_known(t->k.pid, t->k.tgid);
+	u64 end = cell ? sched_freed(cell, account_cells(cell), process_hists(cell), &t->k,
+				     &t->k.counts, true)
+		       : 0;
+
+	if (end)
+		thread_end(cell, end);
+}
+
 static void program_fork(struct machine *m, struct task *child)
 {
 	struct task_counts none = {};
@@ -466,7 +485,7 @@ static void context_switch(struct machine *m, u32 cpu, struct task *next, bool p
 			prev->k.counts.nvcsw++;
 		prev->state = prev->awake_soon ? 0 : state;
 	}
-	if (state & COMPAT_TASK_DEAD || !is_lost(m, prev, next))
+	if (!is_lost(m, prev, next))
 		program_switch(m, cpu, prev, next, preempted, state);
 	if (m->in_switch && one_in(m, 64))
 		m->in_switch(m);
@@ -474,6 +493,7 @@ static void context_switch(struct machine *m, u32 cpu, struct task *next, bool p
 	c->current = NULL;
 	if (prev && state & COMPAT_TASK_DEAD) {
 		bury(m, prev);
+		program_freed(prev);
 	} else if (prev && (preempted || !state || prev->awake_soon)) {
 		queue(m, prev, REASON_PREEMPTED);
 	} else if (prev) {
@@ -619,6 +639,7 @@ static void die(struct machine *m, struct task *t)
 	if (t->call == NO_CALL && !one_in(m, 4))
 		enter_call(m, t, CALL_EXIT); /* else it is killed where it is */
 	t->k.in_iowait = false;
+	program_exits(m, t);
 	context_switch(m, t->cpu, pick(m, PLACE_QUEUED), false, COMPAT_TASK_DEAD);
 }
 
