@@ -107,6 +107,7 @@ static void check_edges(struct books *b, enum identity_id id, u64 *side, u64 tol
 #define STALE	 (3 * 10 * MS + 7)
 #define BORN	 (2 * 200000ULL)
 #define LOST	 MS
+#define RELEASED 64000ULL /* one thread ended */
 #define SWITCHES 1500ULL
 
 TEST(identity_cpu_edge)
@@ -114,14 +115,15 @@ TEST(identity_cpu_edge)
 	struct books b;
 
 	begin(&b);
-	check_edges(&b, IDENTITY_CPU, &b.t.cells[CELL_CPU + MODE_USER], 2 * 10 * MS + STALE);
+	check_edges(&b, IDENTITY_CPU, &b.t.cells[CELL_CPU + MODE_USER],
+		    2 * 10 * MS + STALE + RELEASED);
 	/* One millisecond between the two readings, on two CPUs; either may be the later one. */
 	b.p.books_now.read_ns += MS;
 	check_edges(&b, IDENTITY_CPU, &b.t.cells[CELL_CPU + MODE_USER],
-		    2 * 10 * MS + STALE + 2 * MS);
+		    2 * 10 * MS + STALE + RELEASED + 2 * MS);
 	b.p.books_now.read_ns -= 2 * MS;
 	check_edges(&b, IDENTITY_CPU, &b.t.cells[CELL_CPU + MODE_USER],
-		    2 * 10 * MS + STALE + 2 * MS);
+		    2 * 10 * MS + STALE + RELEASED + 2 * MS);
 }
 
 TEST(identity_cpu_stamps_edge)
