@@ -20,6 +20,10 @@ from pathlib import Path
 # Folders that are looked through; build/ and what others made are not ours to judge.
 TOPS = ("include", "bpf", "user", "tests", "vmlinux", "packaging", "dashboards", ".ci")
 
+# What the top level may hold besides; anything else got there by mistake.
+TOP_FILES = ("Makefile", "README.md", "DEVELOPERS.md", "LICENSE", "LICENSES", "docs", "build", ".git", ".gitignore",
+             ".gitattributes", ".clang-format", ".clang-tidy")
+
 # Library headers, as a pattern of what stands between < and >, and the folders that may use them.
 LIBRARIES = (
     ("libbpf", r"bpf/.*", ("bpf", "user/bpf", "tests")),
@@ -163,6 +167,12 @@ def check_headers(root):
                 yield name, 1, f"does not compile alone with {' '.join(compiler)}:\n{done.stdout.rstrip()}"
 
 
+def check_top_level(root):
+    for path in sorted(root.iterdir()):
+        if path.name not in TOPS + TOP_FILES:
+            yield repr(path.name), 1, "does not belong on the top level"
+
+
 def source_files(root):
     yield from (p for p in [root / "Makefile"] if p.exists())
     for top in TOPS:
@@ -178,6 +188,7 @@ def lint(root):
         if path.suffix in LICENSED_SUFFIXES or path.name in LICENSED_NAMES:
             text = path.read_text(errors="replace")
             yield from ((name, number, why) for number, why in check_file(name, text, root))
+    yield from check_top_level(root)
     yield from check_headers(root)
 
 

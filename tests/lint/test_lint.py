@@ -53,6 +53,7 @@ CASES = {
     "banned_word_in_text": ({"user/base/a.c": MIT + '/* strcpy() */\nconst char *a = "system(1)"; int filesystem(int);\n'},
                             ""),
     "snprintf_is_not_sprintf": ({"user/base/a.c": MIT + "int snprintf(char *, unsigned long, const char *, ...);\n"}, ""),
+    "stray_file_on_the_top_level": ({"\x01@\x83": "", "README.md": ""}, "top level"),
     "wrong_guard": ({"user/base/a.h": guarded("BASE_B")}, "SKYOBSERVE_BASE_A_H"),
     "header_needs_another": ({"include/a.h": guarded("A", BOTH).replace("#endif", "u64 f(void);\n#endif")},
                              "does not compile alone"),
