@@ -109,12 +109,13 @@ def two_capabilities_are_enough(case):
 
 
 def refused_groups_are_said(case):
-    """Few descriptors: the hooks that come last cannot be loaded, one more with each step down."""
+    """Few descriptors: the hooks that come last are lost, one more with each step down, never all at once."""
     down = []
     for files in range(420, 100, -20):
         report = doctor(case, prefix=("prlimit", f"--nofile={files}"))
-        if report.status:  # all could be loaded, and the first not be attached any more
-            continue
+        if report.status:  # not even the first one
+            case.true(f"{files}: lost all with {len(down[-1])} groups down before", len(down[-1]) == len(GROUPS) - 2)
+            break
         missing = [group for group in GROUPS if state(report, f"group {group}") == "missing"]
         for group in missing:
             row = report.rows[f"group {group}"]
@@ -122,6 +123,7 @@ def refused_groups_are_said(case):
             case.true(f"{group}: remedy {row.remedy}", "ulimit -n" in row.remedy)
         if missing:
             case.true("the verdict hides it", "without what is marked" in report.verdict)
+        case.true(f"{files}: {set(missing)} after {down[-1:]}", not down or down[-1] <= set(missing))
         down.append(set(missing))
     case.equal("groups down with many descriptors", down[0], set())
     case.true("io_uring alone was never down", {"io_uring"} in down)

@@ -233,19 +233,34 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 	}
 }
 
+/*
+ * Who is lost when @hook cannot be attached: if descriptors are used up, the last one that others
+ * can do without.
+ */
+static size_t who_gives_way(const struct bpf_session *s, size_t hook, int error)
+{
+	for (size_t i = NR_HOOKS; error == -EMFILE && i-- > hook;) {
+		if (s->objects[i] && !(hook_rows[i].groups & 1u << GROUP_PROCESS))
+			return i;
+	}
+	return hook;
+}
+
 /* Only when everything they need is in place: from here on the programs run. */
 static void attach_hooks(struct bpf_session *s, const char *refused_hook)
 {
-	for (size_t i = 0; i < NR_HOOKS; i++) {
+	int r = 0;
+
+	for (size_t i = 0; i < NR_HOOKS && r != -EMFILE; i++) {
 		struct err err = { { 0 } };
 		bool refused = refused_hook && !strcmp(refused_hook, hook_rows[i].name);
 
 		if (!s->objects[i])
 			continue;
-		if (refused)
-			(void)err_set(&err, -EPERM, "refused for a test");
-		if (refused || attach_programs(s, s->objects[i], &err))
-			hook_lost(s, i, &err);
+		r = refused ? err_set(&err, -EPERM, "refused for a test")
+			    : attach_programs(s, s->objects[i], &err);
+		if (r)
+			hook_lost(s, who_gives_way(s, i, r), &err);
 	}
 }
 
