@@ -129,6 +129,7 @@ def exactly(path):
         after, _ = check(case, "collected", observer, workload)
         name, forced = "skyobserve_go_gc_cycles_total", {"kind": "forced"}
         case.equal("cycles", after.value(name, **forced) - before.value(name, **forced), 20)
+        same_times(case, observer, workload)
         for line, name, value in (("percent 50", "skyobserve_go_gc_percent", 50),
                                   ("limit 1000000000", "skyobserve_go_memory_limit_bytes", 10**9),
                                   ("procs 5", "skyobserve_go_max_procs", 5), ("procs 1", "skyobserve_go_max_procs", 1)):
@@ -138,6 +139,17 @@ def exactly(path):
         ask(workload, "park 100")
         check(case, "parked", observer, workload)
     return run
+
+
+def same_times(case, observer, workload):
+    """The collector's time by the runtime itself, to the ns; runtimes before Go 1.20 have none, on both sides."""
+    name, metrics = "skyobserve_go_runtime_cpu_seconds_total", observer.scrape()
+    truth = ask(workload, "times")
+    case.equal("classes of time", len(metrics.select(name)), 8 if truth else 0)
+    for what, value in truth.items():
+        case.equal(what, round(metrics.value(name, **{"class": what.removeprefix("cpu_")}) * 1e9), value)
+    if truth:
+        case.at_least("time in pauses, ns", truth["cpu_gc_pause"], 1)
 
 
 def bracketed(path):

@@ -6,8 +6,8 @@
 
 TEST(go_counters_never_go_down)
 {
-	struct go_counters last = { 10, 100, 5, 50, { 3, 1 } };
-	struct go_counters now = { 12, 90, 5, 60, { 2, 2 } };
+	struct go_counters last = { 10, 100, 5, 50, { 3, 1 }, 1, { 7, 8 } };
+	struct go_counters now = { 12, 90, 5, 60, { 2, 2 }, 0, { 6, 9 } };
 
 	go_counters_floor(&last, &now);
 	CHECK_EQ_U64(now.allocated_objects, 12);
@@ -16,6 +16,9 @@ TEST(go_counters_never_go_down)
 	CHECK_EQ_U64(now.freed_bytes, 60);
 	CHECK_EQ_U64(now.gc_cycles[GO_GC_AUTOMATIC], 3);
 	CHECK_EQ_U64(now.gc_cycles[GO_GC_FORCED], 2);
+	CHECK_EQ_U64(now.cpu_known, 1);
+	CHECK_EQ_U64(now.cpu_ns[0], 7);
+	CHECK_EQ_U64(now.cpu_ns[1], 9);
 }
 
 TEST(go_stats_of_one_name_are_added_up)

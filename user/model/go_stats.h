@@ -24,11 +24,26 @@ enum go_gc_kind {
 	NR_GO_GC_KINDS
 };
 
-/* Since the program started; they never go down. */
+/* What the time of the Ps went to, as runtime/metrics tells it apart; the sum is all of it. */
+enum go_cpu_class {
+	GO_CPU_GC_MARK_ASSIST,
+	GO_CPU_GC_MARK_DEDICATED, /* with fractional workers */
+	GO_CPU_GC_MARK_IDLE,
+	GO_CPU_GC_PAUSE,
+	GO_CPU_SCAVENGE_ASSIST,
+	GO_CPU_SCAVENGE_BACKGROUND,
+	GO_CPU_IDLE,
+	GO_CPU_USER,
+	NR_GO_CPU_CLASSES
+};
+
+/* Since the program started; they never go down. Nothing but u64: they are added up as an array. */
 struct go_counters {
 	u64 allocated_objects, allocated_bytes;
 	u64 freed_objects, freed_bytes;
 	u64 gc_cycles[NR_GO_GC_KINDS];
+	u64 cpu_known; /* processes in @cpu_ns: runtimes before Go 1.20 do not count it */
+	u64 cpu_ns[NR_GO_CPU_CLASSES];
 };
 
 /* As things are. */

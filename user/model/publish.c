@@ -50,6 +50,10 @@ static const char *const go_memory_names[NR_GO_MEMORY_CLASSES] = {
 	[GO_MEMORY_RELEASED] = "released", [GO_MEMORY_STACKS] = "stacks",
 	[GO_MEMORY_METADATA] = "metadata", [GO_MEMORY_OTHER] = "other",
 };
+static const char *const go_cpu_names[NR_GO_CPU_CLASSES] = {
+	"gc_mark_assist",  "gc_mark_dedicated",	  "gc_mark_idle", "gc_pause",
+	"scavenge_assist", "scavenge_background", "idle",	  "user",
+};
 static const char *const go_gc_names[NR_GO_GC_KINDS] = { "automatic", "forced" };
 
 /* One publication under way. */
@@ -452,6 +456,12 @@ static void publish_go(struct publication *pub)
 	for (u32 i = 0; i < NR_GO_GC_KINDS; i++)
 		label(pub, add_go_counter(pub, FAM_GO_GC_CYCLES, c->gc_cycles[i]), "kind",
 		      go_gc_names[i]);
+	for (u32 i = 0; i < NR_GO_CPU_CLASSES && c->cpu_known; i++) {
+		struct sample *s = add_process(pub, FAM_GO_RUNTIME_CPU, VALUE_NS, c->cpu_ns[i]);
+
+		s->created_wall_ns = pub->m->go.begin_wall_ns;
+		label(pub, s, "class", go_cpu_names[i]);
+	}
 	if (pub->m->go.current)
 		publish_go_gauges(pub);
 }

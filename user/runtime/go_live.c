@@ -41,8 +41,12 @@ static int read_globals(struct go_live *live, struct go_globals *g, struct err *
 		{ vaddr_of(live, GO_DATA_ALLP), &g->allp, sizeof(g->allp) },
 		{ vaddr_of(live, GO_DATA_ALLGLEN), &g->nr_all_gs, sizeof(g->nr_all_gs) },
 		{ vaddr_of(live, GO_DATA_GOMAXPROCS), &g->max_procs, sizeof(g->max_procs) },
+		/* The last one, as it may be missing. */
+		{ vaddr_of(live, GO_DATA_WORK) + (u64)offset_of(live, GO_FIELD_WORK_TYPE_CPU_STATS),
+		  g->cpu, live->cpu_bytes },
 	};
-	int r = go_memory_read(&live->memory, copies, sizeof(copies) / sizeof(copies[0]), err);
+	size_t n = sizeof(copies) / sizeof(copies[0]) - !live->cpu_bytes;
+	int r = go_memory_read(&live->memory, copies, n, err);
 
 	if (r)
 		return r;

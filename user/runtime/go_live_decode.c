@@ -75,6 +75,17 @@ static const enum go_field free_lists[2][3] = {
 	  GO_FIELD_SCHEDT_G_FREE_NO_STACK_SIZE },
 };
 
+static const enum go_field cpu_fields[NR_GO_CPU_CLASSES] = {
+	[GO_CPU_GC_MARK_ASSIST] = GO_FIELD_CPU_STATS_GC_ASSIST_TIME,
+	[GO_CPU_GC_MARK_DEDICATED] = GO_FIELD_CPU_STATS_GC_DEDICATED_TIME,
+	[GO_CPU_GC_MARK_IDLE] = GO_FIELD_CPU_STATS_GC_IDLE_TIME,
+	[GO_CPU_GC_PAUSE] = GO_FIELD_CPU_STATS_GC_PAUSE_TIME,
+	[GO_CPU_SCAVENGE_ASSIST] = GO_FIELD_CPU_STATS_SCAVENGE_ASSIST_TIME,
+	[GO_CPU_SCAVENGE_BACKGROUND] = GO_FIELD_CPU_STATS_SCAVENGE_BG_TIME,
+	[GO_CPU_IDLE] = GO_FIELD_CPU_STATS_IDLE_TIME,
+	[GO_CPU_USER] = GO_FIELD_CPU_STATS_USER_TIME,
+};
+
 /* --- the plan --- */
 
 static int check_version(const struct target *target, struct err *err)
@@ -141,6 +152,7 @@ int go_live_plan(const struct target *target, struct go_live_plan *ret_plan, str
 				       v->why);
 		plan.vaddrs[needed_data[i]] = v->vaddr;
 	}
+	plan.vaddrs[GO_DATA_WORK] = go->variables[GO_DATA_WORK].vaddr; /* 0: not found */
 	memcpy(plan.offsets, go->offsets, sizeof(plan.offsets));
 	r = check_fields(&plan, err);
 	if (r)
@@ -173,12 +185,26 @@ static int room_for(struct go_globals *g, const struct go_live *live, struct err
 	return 0;
 }
 
+/* CPU time is not needed: a program without it has the rest. */
+static void find_cpu(struct go_live *live)
+{
+	const s32 *at = live->plan.offsets;
+	s32 bytes = at[GO_FIELD_CPU_STATS_SIZE];
+	bool known = live->plan.vaddrs[GO_DATA_WORK] && at[GO_FIELD_WORK_TYPE_CPU_STATS] >= 0 &&
+		     bytes > 0 && bytes <= GO_CPU_BYTES;
+
+	for (size_t i = 0; i < NR_GO_CPU_CLASSES && known; i++)
+		known = at[cpu_fields[i]] >= 0;
+	live->cpu_bytes = known ? (size_t)bytes : 0;
+}
+
 int go_live_sizes(struct go_live *live, struct err *err)
 {
 	const enum go_field *lists = free_lists[live->plan.minor >= 25];
 	size_t span_begin = end_of(live, GO_FIELD_MSPAN_SWEEPGEN, 0);
 	size_t span_end = end_of(live, GO_FIELD_MSPAN_ELEMSIZE, 8);
 
+	find_cpu(live);
 	live->memstats_bytes = end_of(live, GO_FIELD_MSTATS_SIZE, 0);
 	live->controller_bytes = end_of(live, GO_FIELD_GC_CONTROLLER_STATE_SIZE, 0);
 	live->sched_bytes = larger(end_of(live, GO_FIELD_SCHEDT_NGSYS, 4),
@@ -294,6 +320,21 @@ static void memory_classes(const struct go_live *live, const struct span *gc,
 	ret[GO_MEMORY_OTHER] = u64_of(stats, at[GO_FIELD_MSTATS_OTHER_SYS]);
 }
 
+/* As of the end of the last cycle; the world stands still while it is written. */
+static void cpu_classes(const struct go_live *live, const struct go_globals *globals,
+			struct go_counters *ret)
+{
+	const struct span cpu = { globals->cpu, live->cpu_bytes };
+	const s32 *at = live->plan.offsets;
+
+	ret->cpu_known = live->cpu_bytes > 0;
+	for (size_t i = 0; i < NR_GO_CPU_CLASSES && live->cpu_bytes; i++) {
+		s64 ns = (s64)u64_of(&cpu, at[cpu_fields[i]]);
+
+		ret->cpu_ns[i] = ns > 0 ? (u64)ns : 0;
+	}
+}
+
 bool go_live_decode(const struct go_live *live, const struct go_globals *globals,
 		    const struct go_heap_sums *heap, struct go_gauges *ret_gauges,
 		    struct go_counters *ret_counters)
@@ -317,6 +358,7 @@ bool go_live_decode(const struct go_live *live, const struct go_globals *globals
 	    g.memory_bytes[GO_MEMORY_RELEASED] != heap->released)
 		return false;
 	*ret_gauges = g;
+	cpu_classes(live, globals, ret_counters);
 	ret_counters->gc_cycles[GO_GC_FORCED] = forced;
 	/* The runtime counts the cycle first. */
 	ret_counters->gc_cycles[GO_GC_AUTOMATIC] = cycles > forced ? cycles - forced : 0;

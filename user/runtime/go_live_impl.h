@@ -14,6 +14,9 @@
 /* From mspan.sweepgen to the end of mspan.elemsize: 24 bytes in all tested versions. */
 #define GO_SPAN_BYTES 64
 
+/* runtime.cpuStats has 88 bytes in all tested versions that have it. */
+#define GO_CPU_BYTES 128
+
 /* A slice: of allp, the list of Ps. */
 struct go_slice {
 	u64 vaddr, n, cap;
@@ -22,6 +25,7 @@ struct go_slice {
 /* Copies of the runtime's variables. */
 struct go_globals {
 	u8 *memstats, *controller, *sched;
+	u8 cpu[GO_CPU_BYTES]; /* work.cpuStats */
 	u32 sweepgen;
 	u32 max_procs;
 	struct go_slice allp;
@@ -47,6 +51,7 @@ struct go_live {
 	struct go_live_plan plan;
 	struct go_memory memory;
 	u64 bias;
+	size_t cpu_bytes; /* 0: this runtime has none, or it was not found */
 	u16 class_bytes[GO_SIZE_CLASSES];
 	size_t memstats_bytes, controller_bytes, sched_bytes, span_bytes;
 	struct go_globals before, after;

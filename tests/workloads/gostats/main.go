@@ -6,6 +6,7 @@
 // until the end of the input. A line is one of
 //
 //	stats      what runtime.ReadMemStats says
+//	times      what runtime/metrics says of the collector's CPU time, in ns
 //	small N    allocate N objects of 48 bytes and keep them
 //	tiny N     allocate N objects of 8 bytes without pointers and keep them
 //	empty N    allocate N objects of no size
@@ -24,9 +25,11 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -43,6 +46,15 @@ var (
 	answer = make([]byte, 0, 8192)
 	line   = make([]byte, 0, 128)
 	input  [128]byte
+
+	// Time of the Ps in the collector, as of the last cycle; runtimes before Go 1.20 do not know it.
+	times = []metrics.Sample{
+		{Name: "/cpu/classes/gc/mark/assist:cpu-seconds"},
+		{Name: "/cpu/classes/gc/mark/dedicated:cpu-seconds"},
+		{Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
+		{Name: "/cpu/classes/gc/pause:cpu-seconds"},
+	}
+	timeNames = [4]string{"cpu_gc_mark_assist", "cpu_gc_mark_dedicated", "cpu_gc_mark_idle", "cpu_gc_pause"}
 
 	sink    interface{}
 	stop    int32
@@ -134,6 +146,16 @@ func tell() {
 	field("max_procs", uint64(runtime.GOMAXPROCS(0)))
 }
 
+// tellTimes is in ns. It allocates: it is no part of what is compared object by object.
+func tellTimes() {
+	metrics.Read(times)
+	for i := range times {
+		if times[i].Value.Kind() == metrics.KindFloat64 {
+			field(timeNames[i], uint64(math.Round(times[i].Value.Float64()*1e9)))
+		}
+	}
+}
+
 // allocate makes objects of all sorts that live for a while.
 func allocate(seed int) {
 	var ring [512]interface{}
@@ -162,6 +184,8 @@ func do(verb []byte, n int) {
 	switch string(verb) {
 	case "stats":
 		tell()
+	case "times":
+		tellTimes()
 	case "small":
 		for i := 0; i < n; i++ {
 			small = append(small, new([48]byte))
