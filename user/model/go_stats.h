@@ -42,7 +42,8 @@ struct go_counters {
 	u64 allocated_objects, allocated_bytes;
 	u64 freed_objects, freed_bytes;
 	u64 gc_cycles[NR_GO_GC_KINDS];
-	u64 cpu_known; /* processes in @cpu_ns: runtimes before Go 1.20 do not count it */
+	u64 programs;  /* that are in here */
+	u64 cpu_known; /* of which in @cpu_ns: runtimes before Go 1.20 do not count it */
 	u64 cpu_ns[NR_GO_CPU_CLASSES];
 };
 

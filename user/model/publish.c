@@ -456,7 +456,8 @@ static void publish_go(struct publication *pub)
 	for (u32 i = 0; i < NR_GO_GC_KINDS; i++)
 		label(pub, add_go_counter(pub, FAM_GO_GC_CYCLES, c->gc_cycles[i]), "kind",
 		      go_gc_names[i]);
-	for (u32 i = 0; i < NR_GO_CPU_CLASSES && c->cpu_known; i++) {
+	/* A sum that one program is missing from is no sum. */
+	for (u32 i = 0; i < NR_GO_CPU_CLASSES && c->cpu_known && c->cpu_known == c->programs; i++) {
 		struct sample *s = add_process(pub, FAM_GO_RUNTIME_CPU, VALUE_NS, c->cpu_ns[i]);
 
 		s->created_wall_ns = pub->m->go.begin_wall_ns;

@@ -327,6 +327,7 @@ static void cpu_classes(const struct go_live *live, const struct go_globals *glo
 	const struct span cpu = { globals->cpu, live->cpu_bytes };
 	const s32 *at = live->plan.offsets;
 
+	ret->programs = 1;
 	ret->cpu_known = live->cpu_bytes > 0;
 	for (size_t i = 0; i < NR_GO_CPU_CLASSES && live->cpu_bytes; i++) {
 		s64 ns = (s64)u64_of(&cpu, at[cpu_fields[i]]);
