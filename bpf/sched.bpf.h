@@ -190,24 +190,22 @@ static __always_inline void sched_exits(struct thread_cell *t, const struct task
 
 /*
  * The kernel frees @task, after its last switch. If its cell is still there, that switch was not
- * reported, or nobody looks at switches: close its books by the kernel's last counters, @k. It
- * ended when it had run what it ran, not earlier than it was in do_exit. Returns that time, for
- * thread_end; 0 if the cell is another's: the number is used again.
+ * reported: close its books by the kernel's last counters, @k. It ended when it had run what it
+ * ran, not earlier than it was in do_exit. Returns that time, for thread_end; 0 if the cell is
+ * another's: the number is used again.
  */
 static __always_inline u64 sched_freed(struct thread_cell *t, struct account_cells *a,
 				       struct process_hists *h, const struct task_struct *task,
-				       const struct task_counts *k, bool switches_seen)
+				       const struct task_counts *k)
 {
 	u64 end = t->exit_ns > t->since_ns ? t->exit_ns : t->since_ns, ran;
 
 	if (t->exiting != task_mark(task))
 		return 0;
-	if (switches_seen) {
-		ran = elapsed(k->runtime_ns, t->charged.runtime_ns) + t->settled_on_ns;
-		if (t->run_state == RUN_RUNNING && t->since_ns + ran > end)
-			end = t->since_ns + ran;
-		sched_switch_out(t, a, h, k, end, REASON_OTHER);
-	}
+	ran = elapsed(k->runtime_ns, t->charged.runtime_ns) + t->settled_on_ns;
+	if (t->run_state == RUN_RUNNING && t->since_ns + ran > end)
+		end = t->since_ns + ran;
+	sched_switch_out(t, a, h, k, end, REASON_OTHER);
 	return end;
 }
 

@@ -66,8 +66,13 @@ int sched_process_exit(void *ctx)
 {
 	struct thread_cell *t = thread_current();
 
-	if (t)
+	if (!t)
+		return 0;
+	/* It makes no call any more, but switches; and is freed when many others have ended. */
+	if (group_on(GROUP_SCHED))
 		sched_exits(t, (struct task_struct *)ARG(ctx, 0), bpf_ktime_get_ns());
+	else
+		thread_end(t, bpf_ktime_get_ns());
 	return 0;
 }
 
@@ -83,8 +88,7 @@ int sched_process_free(void *ctx)
 	if (!t)
 		return 0;
 	compat_task_counts(task, &counts);
-	end = sched_freed(t, account_cells(t), process_hists(t), task, &counts,
-			  group_on(GROUP_SCHED));
+	end = sched_freed(t, account_cells(t), process_hists(t), task, &counts);
 	if (end)
 		thread_end(t, end);
 	return 0;

@@ -48,6 +48,8 @@ STATUS_USAGE, STATUS_MISSING, STATUS_GONE = 64, 69, 3
 
 # Identities of counts: no clock has a part in them, so they hold in every scrape.
 EXACT_IDENTITIES = ("in_flight", "syscalls", "modes")
+# At rest. The clocks of `cpu` and the machine's own losses are in their bounds.
+ALL_IDENTITIES = ("cpu", "cpu_stamps", "modes", "in_flight", "syscalls", "stamps", "run_queue", "wall", "switches")
 
 NR_READ = {"x86_64": 0, "aarch64": 63}.get(platform.machine())
 
@@ -330,7 +332,9 @@ def identities_wrong(metrics, names=EXACT_IDENTITIES, **labels):
     wrong = []
     for identity in names:
         found = metrics.select("skyobserve_identity_ok", identity=identity, **labels)
-        if not found and metrics.sum("skyobserve_process_up", **labels):
+        group = "syscalls" if identity in ("in_flight", "syscalls") else "sched"
+        up = metrics.value("skyobserve_probe_group_up", group=group)
+        if not found and up and metrics.sum("skyobserve_process_up", **labels):
             wrong.append(f"no identity {identity}")
         for have, ok in found:
             if ok != 1:

@@ -361,6 +361,18 @@ def long_call_is_seen(case):
     sleep.take_truth()
 
 
+def threads_without_the_scheduler(case):
+    """Where nobody looks at switches, the end of a thread is its freeing: its place is used again."""
+    work = case.workload("threads", "--threads", 2, "--ms", 0, "--waves", 2000)
+    observer = case.observe("--groups", "process,syscalls", "--max-threads", 64, pids=[work.pid])
+    work.run()
+    last = lib.poll("places to be given back", lambda: (
+        lambda m: m if m.value("skyobserve_bpf_map_entries", map="threads") == 1 else None)(observer.scrape()))
+    for call in ("clone", "getppid", "exit"):
+        case.equal(call, last.value("skyobserve_syscalls_total", syscall=call), 4000)
+    case.equal("lost", last.sum("skyobserve_dropped_events_total"), 0)
+
+
 def flying(observer, call):
     metrics = observer.scrape()
     return metrics if metrics.select("skyobserve_syscalls_in_flight", syscall=call) else None
@@ -372,6 +384,7 @@ CASES = [(row.name, alone(row)) for row in ROWS] + [
             ("all_at_once_raw", all_at_once("--raw-tracepoints", words="raw tracepoint")),
             ("calls_in_flight", calls_in_flight),
             ("long_call_is_seen", long_call_is_seen),
+            ("threads_without_the_scheduler", threads_without_the_scheduler),
         ]
 
 if __name__ == "__main__":
