@@ -4,6 +4,7 @@
 
 #include <bpf/btf.h>
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -390,6 +391,7 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 	r = load_what_works(s, config, err);
 	btf__free(s->kernel_btf); /* 10 MB that nothing needs any more */
 	s->kernel_btf = NULL;
+	(void)malloc_trim(0); /* what libbpf needed for loading lies between what it keeps */
 	if (r)
 		goto out;
 	if (!s->groups[GROUP_PROCESS].up) {
