@@ -10,8 +10,10 @@ import sys
 
 sys.dont_write_bytecode = True
 
+import concurrent.futures
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -126,6 +128,8 @@ def costs(case):
     parts = [metrics.value(f"skyobserve_interaction_{part}_seconds_sum", interaction=event)
              for part in ("cpu", "off_cpu")]
     parts.append(metrics.value("skyobserve_off_cpu_seconds_total", interaction=event, reason="go_scheduler"))
+    case.at_most("CPU between two owners", metrics.value("skyobserve_interaction_split_cpu_seconds_total"),
+                 sum(cpu.values()))
     # A part that is more than the wall time of its interaction is not made up for by another.
     case.between("parts of the wall time", sum(parts), 0.999 * wall, 1.05 * wall)
     truth = sample.truth()
@@ -270,11 +274,83 @@ def threads(case):
         case.same_table(f"getppid of {protocol}",
                         metrics.by("skyobserve_syscalls_total", "interaction", syscall="getppid"),
                         {"GET /a": 900, "GET /none": 900})
+        # No goroutine: nothing waits in Go's scheduler, and nothing lies between two of them.
+        case.equal("waits in Go's scheduler", metrics.select("skyobserve_off_cpu_seconds_total", reason="go_scheduler"),
+                   [])
+        case.equal("split", metrics.select("skyobserve_interaction_split_cpu_seconds_total"), [])
         case.equal("lost", metrics.sum("skyobserve_dropped_events_total"), 0)
         server.observer.stop()
 
 
-CASES = [(case.__name__, case) for case in (connections, costs, sessions, pieces, older_connections, paths, threads)]
+def beside_neighbours(case):
+    """T29: two that are observed and one that is not, all under load: each has what is its own in every scrape."""
+    samples = [Sample(case, observe=False) for _ in range(3)]
+    pids = [sample.process.pid for sample in samples[:2]]
+    observer = case.observe("--interaction", "http", "--label-pid", pids=pids)
+    rows = ((3, 1, 400), (5, 2, 300), (9, 3, 400))  # getppids, fsyncs, requests of each
+    with concurrent.futures.ThreadPoolExecutor(len(rows)) as pool:
+        loads = [pool.submit(sample.load, "-kind", "event", "-connections", "8", "-requests", str(n), "-sessions", "2",
+                             "-calls", str(calls), "-fsyncs", str(fsyncs))
+                 for sample, (calls, fsyncs, n) in zip(samples, rows)]
+        scrapes = 0
+        while not all(load.done() for load in loads):
+            case.wrong += lib.scrape_wrong(observer.scrape())
+            scrapes += 1
+        said = [load.result()["requests"]["event"]["200"] for load in loads]
+    case.at_least("scrapes under load", scrapes, 3)
+    event = "POST /_sky/event"
+    for pid, n, (calls, fsyncs, _) in zip(map(str, pids), said, rows):
+        metrics = lib.poll("the last events", lambda pid=pid, n=n: (
+            lambda m: m if m.sum("skyobserve_interactions_total", pid=pid, interaction=event) == n else None)(
+                observer.scrape()))
+        case.same_table(f"getppid of {pid}",
+                        metrics.by("skyobserve_syscalls_total", "interaction", pid=pid, syscall="getppid"),
+                        {event: calls * n})
+        case.same_table(f"fsyncs of {pid}", metrics.by("skyobserve_fsyncs_total", "interaction", pid=pid, call="fsync"),
+                        {event: fsyncs * n})
+    case.equal("processes", {labels["pid"] for labels, _ in metrics.select("skyobserve_process_up")},
+               set(map(str, pids)))
+    case.wrong += lib.identities_wrong(metrics, lib.ALL_IDENTITIES)
+
+
+def killed(case):
+    """What is under way when the process is killed is aborted, and its sessions are over."""
+    sample = Sample(case)
+    load = case.popen([str(lib.WORKLOADS / "sampleload"), "-url", f"http://{sample.address}", "-gentle", "-sessions",
+                       "3"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    lib.poll("three sessions", lambda: sample.observer.scrape().value("skyobserve_sessions") == 3)
+    load.kill()
+    waiting = Client(sample.address)
+    waiting.send(b"POST /_sky/event HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+    flying = {"interaction": "POST /_sky/event"}
+    name = "skyobserve_interactions_in_flight"
+    lib.poll("it to be in flight", lambda: sample.observer.scrape().value(name, **flying) == 1)
+    sample.process.kill()
+    last = lib.poll("its end", lambda: (
+        lambda m: m if m.value("skyobserve_process_up") == 0 else None)(sample.observer.scrape()))
+    case.equal("in flight", last.sum(name), 0)
+    case.equal("aborted", last.value("skyobserve_interactions_total", code="aborted", **flying), 1)
+    case.equal("sessions", last.value("skyobserve_sessions"), 0)
+
+
+def later(case):
+    """One that begins later is observed as a whole, and that is said."""
+    observer = case.observe("--interaction", "http", "--comm", "skylater")
+    case.true("said too early", "as a whole" not in observer.stderr())
+    program = case.path("skylater")
+    shutil.copy(sys.executable, program)
+    server = case.popen([program, "-c", SERVER, "HTTP/1.1", "9"], stdout=subprocess.PIPE)
+    client = Client(f"127.0.0.1:{int(server.stdout.readline())}")
+    for _ in range(10):
+        case.equal("status", client.ask(get(b"/a")), 200)
+    metrics = lib.poll("its calls", lambda: (lambda m: m if m.sum(
+        "skyobserve_syscalls_total", syscall="getppid") == 90 else None)(observer.scrape()))
+    case.equal("interactions", metrics.sum("skyobserve_interactions_total"), 0)
+    lib.poll("it to be said", lambda: "as a whole" in observer.stderr())
+
+
+CASES = [(case.__name__, case) for case in (connections, costs, sessions, pieces, older_connections, paths, threads,
+                                           beside_neighbours, killed, later)]
 
 if __name__ == "__main__":
     sys.exit(lib.main(CASES))

@@ -24,9 +24,6 @@ import lib
 NS = 1e-9
 NS_PER_MS = 1000000
 
-# Identities that must hold at rest. The clocks of `cpu` and the machine's own losses are in their bounds.
-IDENTITIES = ("cpu", "cpu_stamps", "modes", "in_flight", "syscalls", "stamps", "run_queue", "wall", "switches")
-
 
 def ns(metrics, name, **labels):
     """Seconds as whole nanoseconds: the text has them all."""
@@ -47,7 +44,7 @@ def switched(metrics, kind, **labels):
 
 
 def all_identities(case, metrics):
-    case.wrong += lib.identities_wrong(metrics, IDENTITIES)
+    case.wrong += lib.identities_wrong(metrics, lib.ALL_IDENTITIES)
 
 
 def breaks(first, last):
