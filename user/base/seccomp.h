@@ -37,6 +37,16 @@ struct call_rule {
 		__NR_##name, CALL_ARG_LACKS, (index), (what) \
 	}
 
+/* Rows that each of our lists has: memory that is no code; include sys/mman.h. */
+#define CALL_RULES_MEMORY                                                                 \
+	CALL_RULE_LACKS(mmap, 2, PROT_EXEC), CALL_RULE_LACKS(mprotect, 2, PROT_EXEC),     \
+		CALL_RULE(munmap), CALL_RULE(mremap), CALL_RULE(madvise), CALL_RULE(brk), \
+		CALL_RULE(futex), CALL_RULE(getrandom)
+/* And those of signals of our own, and the end. */
+#define CALL_RULES_END                                                               \
+	CALL_RULE(rt_sigaction), CALL_RULE(rt_sigprocmask), CALL_RULE(rt_sigreturn), \
+		CALL_RULE(restart_syscall), CALL_RULE(exit), CALL_RULE(exit_group)
+
 /*
  * Let the calling thread, and what it starts from now on, make the calls of @rules only, for ever.
  * Any other call returns -@code; one of a foreign ABI (int 0x80) ends the process. Needs

@@ -44,15 +44,7 @@ static const struct call_rule rules[] = {
 	CALL_RULE(nanosleep),
 	CALL_RULE(getpid),
 
-	/* memory that is no code */
-	CALL_RULE_LACKS(mmap, 2, PROT_EXEC),
-	CALL_RULE_LACKS(mprotect, 2, PROT_EXEC),
-	CALL_RULE(munmap),
-	CALL_RULE(mremap),
-	CALL_RULE(madvise),
-	CALL_RULE(brk),
-	CALL_RULE(futex),
-	CALL_RULE(getrandom),
+	CALL_RULES_MEMORY,
 
 	/* the process that reads a program's file, from its fork to its own filter */
 	CALL_RULE_EQUALS(clone, 0, FORK_FLAGS),
@@ -70,13 +62,7 @@ static const struct call_rule rules[] = {
 	CALL_RULE_EQUALS(kill, 1, SIGKILL),
 	CALL_RULE(wait4),
 
-	/* signals of our own, and the end */
-	CALL_RULE(rt_sigaction),
-	CALL_RULE(rt_sigprocmask),
-	CALL_RULE(rt_sigreturn),
-	CALL_RULE(restart_syscall),
-	CALL_RULE(exit),
-	CALL_RULE(exit_group),
+	CALL_RULES_END,
 };
 
 int broker_limit_calls(void)

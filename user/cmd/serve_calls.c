@@ -54,15 +54,7 @@ static const struct call_rule rules[] = {
 	CALL_RULE_EQUALS(bpf, 0, BPF_OBJ_GET_INFO_BY_FD),
 	CALL_RULE_EQUALS(bpf, 0, BPF_ITER_CREATE),
 
-	/* memory that is no code */
-	CALL_RULE_LACKS(mmap, 2, PROT_EXEC),
-	CALL_RULE_LACKS(mprotect, 2, PROT_EXEC),
-	CALL_RULE(munmap),
-	CALL_RULE(mremap),
-	CALL_RULE(madvise),
-	CALL_RULE(brk),
-	CALL_RULE(futex),
-	CALL_RULE(getrandom),
+	CALL_RULES_MEMORY,
 
 	/* the loop, and connections from sockets that listen already */
 	CALL_RULE(epoll_ctl),
@@ -90,13 +82,7 @@ static const struct call_rule rules[] = {
 
 	CALL_RULE(wait4), /* for the program that was started, and the broker */
 
-	/* signals of our own, and the end */
-	CALL_RULE(rt_sigaction),
-	CALL_RULE(rt_sigprocmask),
-	CALL_RULE(rt_sigreturn),
-	CALL_RULE(restart_syscall),
-	CALL_RULE(exit),
-	CALL_RULE(exit_group),
+	CALL_RULES_END,
 };
 
 /* More, where processes are still to be taken in. */
