@@ -283,6 +283,6 @@ TEST(table_says_wanted_and_got)
 	s->result.switches = 18199;
 	buf_clear(&out);
 	selftest_render(&s->result, false, &out);
-	CHECK(strstr(out.bytes, "note: 31 of 18199 context switches"));
+	CHECK(strstr(out.bytes, "note: 31 of 18199 (0.17 %) context switches"));
 	buf_done(&out);
 }

@@ -9,20 +9,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "user/base/log.h"
-#include "user/bpf/collect.h"
 #include "user/bpf/session.h"
 #include "user/cmd/doctor_impl.h"
 #include "user/cmd/report.h"
 #include "user/cmd/targets.h"
-#include "user/model/identities.h"
 
-/* Some thousand switches, in a quarter of a second. */
-#define NR_NAPS	     2000
-#define NAP_NS	     50000
 #define REPORT_WIDTH 80
 #define WHAT_COLUMNS 22
 #define FOUND_COLUMN 34
@@ -84,39 +78,6 @@ static const char *group_remedy(const struct report *r, const char *reason)
 				"SKYOBSERVE_DEBUG_LIBBPF=1 skyobserve doctor";
 }
 
-/*
- * Whether the kernel reports every switch cannot be read anywhere: make some, and look whether each
- * one begins with the task that the one before it ended with.
- */
-static void check_chain(struct report *r, const struct bpf_session *session)
-{
-	const struct timespec nap = { .tv_nsec = NAP_NS };
-	struct snapshot snap = { 0 };
-	struct err err = { { 0 } };
-	unsigned long long breaks, switches;
-
-	for (int i = 0; i < NR_NAPS; i++)
-		(void)nanosleep(&nap, NULL);
-	if (collect_snapshot(session, &snap, &err)) {
-		report_row(r, HEALTH_UNCHECKED, "switches reported", NULL, "%s", err.text);
-		snapshot_done(&snap);
-		return;
-	}
-	breaks = snap.machine.chain_breaks;
-	switches = snap.machine.switches;
-	if (chain_holds(&snap.machine))
-		report_row(r, HEALTH_OK, "switches reported", NULL,
-			   "%llu context switches made for this: %llu missing", switches, breaks);
-	else
-		report_row(
-			r, HEALTH_LIMITED, "switches reported", "only another kernel",
-			"%llu of %llu context switches were not reported by this kernel. Totals "
-			"come from its own books and lack nothing; off-CPU reasons and spells are "
-			"uncertain",
-			breaks, switches);
-	snapshot_done(&snap);
-}
-
 /* Open a session as `serve` does, and say what became of each group. */
 static int check_groups(struct report *r, const struct options *options, u32 groups)
 {
@@ -154,7 +115,7 @@ static int check_groups(struct report *r, const struct options *options, u32 gro
 				   group_remedy(r, states[i].reason), "%s", states[i].reason);
 	}
 	if (states[GROUP_SCHED].up)
-		check_chain(r, session);
+		doctor_chain(r, session);
 	doctor_serving(r, session);
 	bpf_session_free(session);
 	return 0;

@@ -40,6 +40,9 @@ void doctor_privilege(struct report *r);
 void doctor_kernel(struct report *r);
 void doctor_machine(struct report *r);
 
+/* A row about whether the kernel reports every context switch, found out with group `sched` up. */
+void doctor_chain(struct report *r, const struct bpf_session *session);
+
 /* Rows about what `serve` keeps once it serves, found out by giving it up for a moment. */
 void doctor_serving(struct report *r, const struct bpf_session *session);
 

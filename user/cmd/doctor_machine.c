@@ -7,12 +7,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "user/bpf/collect.h"
 #include "user/cmd/doctor_impl.h"
+#include "user/model/identities.h"
 #include "user/proc/procfs.h"
 
 /* Two stamps a system call on top of about 1 us that the call itself takes. */
 #define DEAR_STAMP_NS  100
 #define CLOCK_READINGS 2000
+/* Some thousand switches, in a quarter of a second. */
+#define NR_NAPS 2000
+#define NAP_NS	50000
 
 static void check_pidfd(struct report *r)
 {
@@ -106,6 +111,35 @@ static void check_information(struct report *r)
 		report_row(r, HEALTH_OK, "tracefs", NULL, "not mounted, not needed");
 	else
 		report_row(r, HEALTH_OK, "tracefs", NULL, "at %s, not needed", where);
+}
+
+/*
+ * It cannot be read anywhere: make some switches, and look whether each one begins with the task
+ * that the one before it ended with.
+ */
+void doctor_chain(struct report *r, const struct bpf_session *session)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NS };
+	const char *what = "switches reported";
+	struct snapshot snap = { 0 };
+	struct err err = { { 0 } };
+	unsigned long long breaks, switches;
+
+	for (int i = 0; i < NR_NAPS; i++)
+		(void)nanosleep(&nap, NULL);
+	if (collect_snapshot(session, &snap, &err)) {
+		report_row(r, HEALTH_UNCHECKED, what, NULL, "%s", err.text);
+		snapshot_done(&snap);
+		return;
+	}
+	breaks = snap.machine.chain_breaks;
+	switches = snap.machine.switches;
+	if (chain_holds(&snap.machine))
+		report_row(r, HEALTH_OK, what, NULL, "%llu of %llu are missing", breaks, switches);
+	else
+		report_row(r, HEALTH_LIMITED, what, "only another kernel",
+			   "%llu of %llu are missing. %s", breaks, switches, chain_meaning);
+	snapshot_done(&snap);
 }
 
 void doctor_machine(struct report *r)

@@ -176,10 +176,16 @@ static void end_with_targets(struct serve *s)
 
 static void on_ended(struct serve *s)
 {
+	const struct options *o = s->options;
+	/* One that is chosen by its number is no other when it is started again. */
+	bool comes_again = o->comms.n || o->exes.n || o->cgroups.n || o->all || s->program.pid ||
+			   o->exit_with_target;
 	const struct process_identity *id;
 
 	while ((id = observer_next_ended(s->observer)))
-		log_info("process %d (%s) has ended; its totals stay", (int)id->pid, id->comm);
+		log_info("process %d (%s) has ended; its totals stay%s%s", (int)id->pid, id->comm,
+			 comes_again ? "" : "; to observe it when it is started again: --comm ",
+			 comes_again ? "" : id->comm);
 	if (s->program.pid) {
 		int status = program_status(&s->program);
 

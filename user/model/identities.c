@@ -171,6 +171,9 @@ bool identity_holds(const struct identity *identity)
 	return magnitude(identity->residual) <= identity->tolerance;
 }
 
+const char chain_meaning[] = "Totals come from the kernel's own books and lack nothing; off-CPU "
+			     "reasons and spells are uncertain by about that share.";
+
 bool chain_holds(const struct machine_snap *machine)
 {
 	return machine->chain_breaks <= machine->switches / 1000;

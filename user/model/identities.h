@@ -61,6 +61,9 @@ double identity_ratio(const struct identity *identity);
 
 bool identity_holds(const struct identity *identity);
 
+/* What it means when the chain does not hold: for people. */
+extern const char chain_meaning[];
+
 /* I-17: breaks of the chain of switches, at most one in a thousand. */
 bool chain_holds(const struct machine_snap *machine);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "user/model/identities.h"
 #include "user/render/activity.h"
 #include "user/render/paper.h"
 #include "user/render/table_process.h"
@@ -150,16 +151,14 @@ void table_render_chain(u64 breaks, u64 switches, bool colour, struct buf *buf)
 	char line[128], share[HUMAN_WIDTH];
 
 	human_amount(100 * (double)breaks / (double)(switches ? switches : 1), share);
-	snprintf(line, sizeof(line), "%llu of %llu", (unsigned long long)breaks,
-		 (unsigned long long)switches);
+	snprintf(line, sizeof(line), "%llu of %llu (%s %%)", (unsigned long long)breaks,
+		 (unsigned long long)switches, share);
 	paper_begin(&p, 0, PAPER_STRONG, "note:");
 	paper_text(&p, PAPER_PLAIN, line);
 	paper_text(&p, PAPER_PLAIN,
-		   "context switches of this machine were not reported by its kernel. Totals come "
-		   "from the kernel's own books and lack nothing; off-CPU reasons and spells are "
-		   "uncertain by about");
-	paper_text(&p, PAPER_PLAIN, share);
-	paper_text(&p, PAPER_PLAIN, "%. Only another kernel is a remedy.");
+		   "context switches of this machine were not reported by its kernel.");
+	paper_text(&p, PAPER_PLAIN, chain_meaning);
+	paper_text(&p, PAPER_PLAIN, "Only another kernel is a remedy.");
 	paper_end(&p);
 }
 
