@@ -45,8 +45,9 @@ static void make(struct record *r)
 			      .wanted_ns = 6,
 			      .end = RECORD_END_SIGNAL,
 			      .program_status = 137 };
-	record_fact_add(r, "machine.kernel", "6.1", NULL);
-	record_fact_add(r, "edge.steal", "10", "14");
+	record_fact_set(r, "machine.kernel", "6.0", NULL);
+	record_fact_setf(r, "machine.kernel", "6.%u", 1);
+	record_fact_set(r, "edge.steal", "10", "14");
 	fill(r, 1);
 	fill(r, 2);
 	fill(r, 4);
@@ -115,11 +116,93 @@ TEST(a_record_that_was_cut_or_changed_anywhere_is_refused)
 
 	write_made(&b);
 	for (size_t n = 0; n < b.len; n++)
-		CHECK(parse(&b, n, &r) != 0);
+		CHECK(parse(&b, n, &r) == (n < RECORD_MAGIC_BYTES ? -EBADMSG : -ENODATA));
 	for (size_t i = 0; i < b.len; i++) {
 		b.bytes[i] ^= 1;
 		CHECK(parse(&b, b.len, &r) != 0);
 		b.bytes[i] ^= 1;
 	}
+	buf_done(&b);
+}
+
+TEST(facts_of_a_later_block_replace_those_of_an_earlier_one)
+{
+	struct record_writer w = { 0 };
+	struct buf b = { 0 };
+	struct record r, back;
+
+	make(&r);
+	CHECK(!record_write_head(&w, &r, &b) && !record_write_facts(&w, &r, &b));
+	record_fact_set(&r, "machine.kernel", "6.2", "6.3");
+	for (size_t i = 0; i < r.nr_frames; i++)
+		CHECK(!record_write_frame(&w, &r.frames[i], &b));
+	CHECK(!record_write_facts(&w, &r, &b) && !record_write_end(&w, &r, &b));
+	CHECK(!parse(&b, b.len, &back));
+	CHECK_EQ_U64(back.nr_facts, 2);
+	CHECK(!strcmp(record_fact_text(&back, "machine.kernel"), "6.2"));
+	CHECK(!strcmp(record_fact(&back, "machine.kernel")->end, "6.3"));
+	CHECK_EQ_U64(b.len, w.file_bytes);
+	record_done(&back);
+	record_done(&r);
+	buf_done(&b);
+}
+
+TEST(the_writer_stops_where_the_reader_would)
+{
+	struct record_frame f = { .begin_ns = 1, .end_ns = 1 };
+	struct record_writer w = { 0 };
+	struct record r = { .program_status = -1 };
+	struct record back;
+	struct buf b = { 0 };
+	u32 before = 0;
+
+	CHECK(!record_write_head(&w, &r, &b));
+	while (!record_write_frame(&w, &f, &b)) {
+		before += record_writer_has_room(&w);
+		f.begin_ns = ++f.end_ns;
+	}
+	CHECK_EQ_U64(w.nr_frames, RECORD_MAX_FRAMES);
+	CHECK_EQ_U64(before, RECORD_MAX_FRAMES - 2);
+	CHECK(!record_write_end(&w, &r, &b));
+	CHECK(!parse(&b, b.len, &back));
+	CHECK_EQ_U64(back.nr_frames, RECORD_MAX_FRAMES);
+	record_done(&back);
+	for (u32 i = 0; i <= RECORD_MAX_FACTS; i++)
+		record_fact_setf(&r, "same", "%u", i);
+	CHECK_EQ_U64(r.nr_facts, 1);
+	for (u32 i = 0; i < RECORD_MAX_FACTS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%u", i);
+		record_fact_set(&r, name, "", NULL);
+	}
+	CHECK(record_write_facts(&w, &r, &b) == -EFBIG);
+	record_done(&r);
+	buf_done(&b);
+}
+
+TEST(samples_beyond_the_limit_are_neither_written_nor_read)
+{
+	struct record_writer w = { 0 };
+	struct record_frame f = { .begin_ns = 1, .end_ns = 1 };
+	struct record r = { .program_status = -1 };
+	struct buf b = { 0 };
+
+	for (u32 i = 0; i < RECORD_MAX_SAMPLES / 4; i++)
+		(void)family_add(&f.set, FAM_CPU);
+	CHECK(!record_write_head(&w, &r, &b));
+	CHECK(!record_write_frame(&w, &f, &b));
+	CHECK(!record_writer_has_room(&w));
+	for (u32 i = 1; i < 4; i++) {
+		f.begin_ns = ++f.end_ns;
+		CHECK(!record_write_frame(&w, &f, &b));
+	}
+	f.begin_ns = ++f.end_ns;
+	CHECK(record_write_frame(&w, &f, &b) == -EFBIG);
+	w.nr_samples = 0; /* as a stranger's writer would */
+	CHECK(!record_write_frame(&w, &f, &b));
+	CHECK(!record_write_end(&w, &r, &b));
+	CHECK(parse(&b, b.len, &r) == -EFBIG);
+	family_set_done(&f.set);
 	buf_done(&b);
 }

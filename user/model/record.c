@@ -36,29 +36,47 @@ static void *grow(void *list, size_t *cap, size_t size)
 	return grown;
 }
 
-void record_fact_add(struct record *r, const char *name, const char *begin, const char *end)
+static struct record_fact *fact_called(const struct record *r, const char *name)
+{
+	for (size_t i = 0; i < r->nr_facts; i++) {
+		if (!strcmp(r->facts[i].name, name))
+			return &r->facts[i];
+	}
+	return NULL;
+}
+
+/* Where a fact of that name goes, or NULL. */
+static struct record_fact *fact_place(struct record *r, const char *name)
+{
+	struct record_fact *had = fact_called(r, name);
+
+	if (had)
+		return had;
+	if (r->nr_facts == r->cap_facts) {
+		struct record_fact *grown = grow(r->facts, &r->cap_facts, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		r->facts = grown;
+	}
+	return &r->facts[r->nr_facts++];
+}
+
+void record_fact_set(struct record *r, const char *name, const char *begin, const char *end)
 {
 	struct record_fact fact = { .name = arena_strdup(&r->arena, name),
 				    .begin = arena_strdup(&r->arena, begin),
 				    .end = end ? arena_strdup(&r->arena, end) : NULL };
+	bool whole = fact.name && fact.begin && (!end || fact.end);
+	struct record_fact *place = whole ? fact_place(r, name) : NULL;
 
-	if (r->nr_facts == r->cap_facts) {
-		struct record_fact *grown = grow(r->facts, &r->cap_facts, sizeof(*grown));
-
-		if (!grown) {
-			r->failed = true;
-			return;
-		}
-		r->facts = grown;
-	}
-	if (!fact.name || !fact.begin || (end && !fact.end)) {
+	if (place)
+		*place = fact;
+	else
 		r->failed = true;
-		return;
-	}
-	r->facts[r->nr_facts++] = fact;
 }
 
-void record_fact_printf(struct record *r, const char *name, const char *fmt, ...)
+void record_fact_setf(struct record *r, const char *name, const char *fmt, ...)
 {
 	char text[4096];
 	va_list ap;
@@ -66,16 +84,12 @@ void record_fact_printf(struct record *r, const char *name, const char *fmt, ...
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	record_fact_add(r, name, text, NULL);
+	record_fact_set(r, name, text, NULL);
 }
 
 const struct record_fact *record_fact(const struct record *r, const char *name)
 {
-	for (size_t i = 0; i < r->nr_facts; i++) {
-		if (!strcmp(r->facts[i].name, name))
-			return &r->facts[i];
-	}
-	return NULL;
+	return fact_called(r, name);
 }
 
 const char *record_fact_text(const struct record *r, const char *name)

@@ -40,7 +40,7 @@ struct record_frame {
 
 struct record {
 	const char *version; /* of the skyobserve that wrote it */
-	u64 interval_ns;     /* between frames; at the end it may be more than was asked for */
+	u64 interval_ns;     /* between frames, as asked for; longer where room would run out */
 	u64 wanted_ns;	     /* the duration that was asked for; 0: none */
 	enum record_end end;
 	s32 program_status; /* of the program that was started, -1: none, or not ended */
@@ -55,12 +55,16 @@ struct record {
 
 void record_done(struct record *r);
 
-/* Add a fact; what cannot be added is in r->failed. @end may be NULL. Texts are copied. */
-void record_fact_add(struct record *r, const char *name, const char *begin, const char *end);
-void record_fact_printf(struct record *r, const char *name, const char *fmt, ...)
+/*
+ * Set a fact, in place of one of that name if there is one. @end may be NULL. Texts are copied;
+ * what cannot be kept is in r->failed.
+ */
+void record_fact_set(struct record *r, const char *name, const char *begin, const char *end);
+/* A fact that does not change, as text of at most 4,095 bytes. */
+void record_fact_setf(struct record *r, const char *name, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The first fact of that name, or NULL. */
+/* The fact of that name, or NULL. */
 const struct record_fact *record_fact(const struct record *r, const char *name);
 /* Its text at the beginning, or "". */
 const char *record_fact_text(const struct record *r, const char *name);

@@ -15,7 +15,7 @@ struct reading {
 	struct record *r;
 	u64 unpacked_bytes;
 	u64 samples;
-	u32 nr_blocks;
+	u32 nr_blocks, nr_facts;
 	bool ended;
 };
 
@@ -186,67 +186,72 @@ static int take_frame(struct reading *in, struct span s)
 static int take_head(struct record *r, struct span s)
 {
 	bool oom = false;
-	u32 end, status;
 
 	r->version = take_text(&s, &r->arena, &oom);
 	if (!r->version)
 		return bad(oom);
-	if (!span_uvarint(&s, &r->interval_ns) || !span_uvarint(&s, &r->wanted_ns) ||
-	    !take_u32_below(&s, NR_RECORD_ENDS, &end) || !take_u32_below(&s, 1u << 16, &status) ||
-	    s.n)
+	if (!span_uvarint(&s, &r->interval_ns) || !span_uvarint(&s, &r->wanted_ns) || s.n)
 		return -EBADMSG;
-	r->end = end;
-	r->program_status = (s32)status - 1;
 	return 0;
 }
 
-static int take_facts(struct record *r, struct span s)
+static int take_fact(struct record *r, struct span *s, struct arena *texts)
+{
+	const char *name, *begin = NULL, *end = NULL;
+	bool oom = false;
+	u32 edges = 0;
+
+	name = take_text(s, texts, &oom);
+	if (name && take_u32_below(s, 2, &edges))
+		begin = take_text(s, texts, &oom);
+	if (begin && edges)
+		end = take_text(s, texts, &oom);
+	if (!begin || (edges && !end))
+		return bad(oom);
+	record_fact_set(r, name, begin, end);
+	return r->failed ? -ENOMEM : 0;
+}
+
+static int take_facts(struct reading *in, struct span s)
 {
 	struct arena texts = { 0 };
-	bool oom = false;
-	u32 n, edges = 0;
 	int status = 0;
+	u64 n;
 
-	if (!take_u32_below(&s, RECORD_MAX_FACTS + 1, &n))
+	if (!span_uvarint(&s, &n))
 		return -EBADMSG;
-	for (u32 i = 0; i < n && !status; i++) {
-		const char *name = take_text(&s, &texts, &oom), *begin = NULL, *end = NULL;
-
-		if (name && take_u32_below(&s, 2, &edges))
-			begin = take_text(&s, &texts, &oom);
-		if (begin && edges)
-			end = take_text(&s, &texts, &oom);
-		if (!begin || (edges && !end))
-			status = bad(oom);
-		else
-			record_fact_add(r, name, begin, end);
-	}
+	if (n > RECORD_MAX_FACTS - in->nr_facts)
+		return -EFBIG;
+	in->nr_facts += (u32)n;
+	for (u64 i = 0; i < n && !status; i++)
+		status = take_fact(in->r, &s, &texts);
 	arena_done(&texts);
-	if (r->failed)
-		return -ENOMEM;
 	return status ? status : s.n ? -EBADMSG : 0;
 }
 
 static int take_end(struct reading *in, struct span s)
 {
+	u32 end, status;
 	u64 n;
 
-	if (!span_uvarint(&s, &n) || s.n || n != in->nr_blocks || in->r->nr_frames < 2)
+	if (!take_u32_below(&s, NR_RECORD_ENDS, &end) || !take_u32_below(&s, 1u << 16, &status) ||
+	    !span_uvarint(&s, &n) || s.n || n != in->nr_blocks || in->r->nr_frames < 2)
 		return -EBADMSG;
+	in->r->end = end;
+	in->r->program_status = (s32)status - 1;
 	in->ended = true;
 	return 0;
 }
 
 static int take_block(struct reading *in, u32 type, struct span plain)
 {
-	if (in->ended || (type == RECORD_BLOCK_HEAD) != (in->nr_blocks == 0) ||
-	    (type == RECORD_BLOCK_FACTS) != (in->nr_blocks == 1))
+	if (in->ended || (type == RECORD_BLOCK_HEAD) != (in->nr_blocks == 0))
 		return -EBADMSG;
 	switch (type) {
 	case RECORD_BLOCK_HEAD:
 		return take_head(in->r, plain);
 	case RECORD_BLOCK_FACTS:
-		return take_facts(in->r, plain);
+		return take_facts(in, plain);
 	case RECORD_BLOCK_FRAME:
 		return take_frame(in, plain);
 	case RECORD_BLOCK_END:
@@ -289,7 +294,7 @@ static int next_block(struct reading *in, struct span *s)
 
 	if (!span_u32(s, &type) || !span_u32(s, &packed_bytes) || !span_u32(s, &n) ||
 	    !span_u32(s, &crc) || !span_take(s, packed_bytes, &packed))
-		return -EBADMSG;
+		return -ENODATA;
 	if (n > RECORD_MAX_BLOCK_BYTES || n > RECORD_MAX_BYTES - in->unpacked_bytes)
 		return -EFBIG;
 	in->unpacked_bytes += n;
@@ -303,7 +308,7 @@ static int next_block(struct reading *in, struct span *s)
 	return r;
 }
 
-static int say(int r, struct err *err)
+static int say(int r, size_t frames, struct err *err)
 {
 	switch (r) {
 	case 0:
@@ -312,8 +317,13 @@ static int say(int r, struct err *err)
 		return err_set(err, r, "it holds more than a record may (docs/RECORD.md, limits)");
 	case -ENOMEM:
 		return err_set(err, r, "no memory for it");
+	case -ENODATA:
+		return err_set(err, r,
+			       "it is cut off: its end is missing, as when skyobserve is killed or "
+			       "the disk is full (%zu whole snapshots are in it)",
+			       frames);
 	default:
-		return err_set(err, r, "the record is damaged or cut off");
+		return err_set(err, r, "the record is damaged");
 	}
 }
 
@@ -329,17 +339,18 @@ int record_parse(struct span bytes, struct record *ret_record, struct err *err)
 	    memcmp(magic.at, RECORD_MAGIC, RECORD_MAGIC_BYTES) != 0)
 		return err_set(err, -EBADMSG, "it is no record of skyobserve");
 	if (!span_u32(&bytes, &version))
-		return say(-EBADMSG, err);
+		return say(-ENODATA, 0, err);
 	if (version != RECORD_VERSION)
 		return err_set(err, -ENOTSUP, "its format is version %u, this program reads %u",
 			       version, RECORD_VERSION);
 	while (bytes.n && !r)
 		r = next_block(&in, &bytes);
 	if (!r && !in.ended)
-		r = -EBADMSG;
+		r = -ENODATA;
 	if (r) {
+		say(r, record.nr_frames, err);
 		record_done(&record);
-		return say(r, err);
+		return r;
 	}
 	*ret_record = record;
 	return 0;
@@ -361,9 +372,9 @@ int record_read(int fd, struct record *ret_record, struct err *err)
 		}
 		buf_add(&file, chunk, (size_t)n);
 		if (file.failed)
-			r = say(-ENOMEM, err);
+			r = say(-ENOMEM, 0, err);
 		else if (file.len > RECORD_MAX_FILE_BYTES)
-			r = say(-EFBIG, err);
+			r = say(-EFBIG, 0, err);
 	}
 	if (!r)
 		r = record_parse((struct span){ (const u8 *)file.bytes, file.len }, ret_record,
