@@ -168,6 +168,61 @@ __noinline int flow_rests(u32 slot1, u64 begin_ns, u64 out_ns, u64 now)
 	return 0;
 }
 
+/* A request that fits a route is of its kind. */
+static __always_inline void name_by_route(struct http_request *r)
+{
+	const struct route_name *name = NULL;
+	const struct route_state *state;
+	u32 key = r->route;
+
+	if (!cfg.nr_routes)
+		return;
+	state = bpf_map_lookup_elem(&route_states, &key);
+	key = state ? state->route1 : 0;
+	if (key--)
+		name = bpf_map_lookup_elem(&route_names, &key);
+	if (name)
+		__builtin_memcpy(r->name, name->name, KIND_NAME_BYTES);
+}
+
+/* What is to be found out about the response to a request of this kind. */
+static __always_inline void outcome_begin(struct flow *f)
+{
+	struct route_name kind;
+	const u32 *rule;
+
+	f->outcome = OUTCOME_NONE;
+	if (!cfg.nr_goods)
+		return;
+	__builtin_memcpy(kind.name, f->request.name, KIND_NAME_BYTES);
+	rule = bpf_map_lookup_elem(&good_kinds, &kind);
+	if (!rule)
+		return;
+	f->good = *rule;
+	f->good_at = 0;
+	f->body_bytes = 0;
+	f->chunks.left = 0;
+	f->chunks.state = CHUNK_SIZE;
+	f->outcome = OUTCOME_OPEN;
+}
+
+static __always_inline u32 outcome_end(const struct flow *f, u32 code)
+{
+	const struct good_rule *rule;
+	u32 key = f->good;
+
+	if (!cfg.nr_goods || f->outcome == OUTCOME_NONE || code == INTERACTION_ABORTED)
+		return OUTCOME_NONE;
+	if (code < 200 || code >= 400)
+		return OUTCOME_EMPTY;
+	if (f->outcome != OUTCOME_OPEN)
+		return f->outcome;
+	rule = bpf_map_lookup_elem(&good_rules, &key);
+	if (rule && !rule->n)
+		return f->body_bytes >= rule->min_bytes ? OUTCOME_GOOD : OUTCOME_EMPTY;
+	return OUTCOME_EMPTY; /* the body was over before the prefix was */
+}
+
 /* The account of a kind, taken from the pool at its first request; beyond the bound: `other`. */
 static __always_inline u32 kind_account(const struct flow *f)
 {
@@ -204,6 +259,8 @@ __noinline int current_begins(u32 slot1, u64 now)
 	if (!p || !f)
 		return 0;
 	name_end(&f->request);
+	name_by_route(&f->request);
+	outcome_begin(f);
 	f->account = kind_account(f);
 	f->cpu_ns = 0;
 	f->off_cpu_ns = 0;
@@ -223,9 +280,9 @@ __noinline int current_begins(u32 slot1, u64 now)
 	return current_works_for(slot1, 0, now);
 }
 
-static __always_inline void count_code(u32 account, u32 code)
+static __always_inline void count_code(u32 account, u32 code, u32 outcome)
 {
-	struct code_key key = { .account = account, .code = code };
+	struct code_key key = { .account = account, .code = code, .outcome = outcome };
 	u64 *n = bpf_map_lookup_elem(&codes, &key);
 	u64 zero = 0;
 
@@ -284,7 +341,7 @@ __noinline int current_ends(u32 slot1, u64 end_ns, u32 code, u64 now)
 		f->state = FLOW_STREAM;
 		return 0;
 	}
-	count_code(f->account, code);
+	count_code(f->account, code, outcome_end(f, code));
 	if (code != INTERACTION_ABORTED)
 		observe_interaction(f, end_ns);
 	f->state = FLOW_IDLE;

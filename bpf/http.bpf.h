@@ -54,6 +54,7 @@ static __always_inline bool http_may_begin(u8 c)
 static __always_inline void http_request_begin(struct http_request *r)
 {
 	__builtin_memset(r, 0, sizeof(*r));
+	r->route = ROUTE_BEGIN;
 }
 
 static __always_inline void name_append(struct http_request *r, u8 c)
@@ -168,6 +169,40 @@ static __always_inline void http_request_byte(struct http_request *r, u8 c)
 		break;
 	default:
 		break;
+	}
+}
+
+/*
+ * One more byte of a chunked body: true if it is of the content, false if it frames it.
+ */
+static __always_inline bool http_chunk_byte(struct http_chunks *c, u8 byte)
+{
+	u8 small = byte | 0x20;
+
+	switch (c->state) {
+	case CHUNK_SIZE:
+		if (byte >= '0' && byte <= '9')
+			c->left = c->left << 4 | (byte - '0');
+		else if (small >= 'a' && small <= 'f')
+			c->left = c->left << 4 | (small - 'a' + 10);
+		else
+			c->state = byte == '\n' ? CHUNK_DATA : CHUNK_EXTENSION;
+		return false;
+	case CHUNK_EXTENSION:
+		if (byte == '\n')
+			c->state = CHUNK_DATA;
+		return false;
+	case CHUNK_DATA:
+		if (c->left) {
+			c->left--;
+			return true;
+		}
+		c->state = CHUNK_END;
+		return false;
+	default: /* the line's end behind the content */
+		c->state = CHUNK_SIZE;
+		c->left = 0;
+		return false;
 	}
 }
 

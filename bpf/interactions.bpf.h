@@ -72,17 +72,19 @@ struct call_bytes {
 	u32 pad;
 };
 
-/* Memory that a call moved: the first (or @last) of its parts, no more of it than @moved. */
-static __always_inline void call_bytes(struct pt_regs *regs, u8 buffer, u64 moved, bool last,
-				       struct call_bytes *ret)
+#define LAST_PART ~0u
+
+/*
+ * Memory that a call with the arguments @at and @third moved: part number @nr, no more of it than
+ * @moved.
+ */
+static __always_inline void call_part(u64 at, u64 third, u8 buffer, u32 nr, u64 moved,
+				      struct call_bytes *ret)
 {
-	u64 at = CALL_ARG(regs, 2), third = CALL_ARG(regs, 3), count = 1, length = moved;
+	u64 count = 1, length = moved;
 	struct user_msghdr msg = {};
 	struct iovec part = {};
 
-	/* Read before anything else: one load must not be of two kinds of memory. */
-	barrier_var(at);
-	barrier_var(third);
 	ret->address = 0;
 	ret->n = 0;
 	if (buffer == BUFFER_MSG) {
@@ -93,8 +95,12 @@ static __always_inline void call_bytes(struct pt_regs *regs, u8 buffer, u64 move
 	} else if (buffer == BUFFER_IOVEC) {
 		count = third;
 	}
+	if (nr != LAST_PART && nr >= count)
+		return;
 	if (buffer != BUFFER_PLAIN) {
-		if (last && count > 1 && count <= 1024)
+		if (nr != LAST_PART)
+			at += nr * sizeof(part);
+		else if (count > 1 && count <= 1024)
 			at += (count - 1) * sizeof(part);
 		if (bpf_probe_read_user(&part, sizeof(part), (void *)at))
 			return;
@@ -103,6 +109,17 @@ static __always_inline void call_bytes(struct pt_regs *regs, u8 buffer, u64 move
 	}
 	ret->address = at;
 	ret->n = length < moved ? length : moved;
+}
+
+static __always_inline void call_bytes(struct pt_regs *regs, u8 buffer, u64 moved, u32 part,
+				       struct call_bytes *ret)
+{
+	u64 at = CALL_ARG(regs, 2), third = CALL_ARG(regs, 3);
+
+	/* Read before anything else: one load must not be of two kinds of memory. */
+	barrier_var(at);
+	barrier_var(third);
+	call_part(at, third, buffer, part, moved, ret);
 }
 
 static __always_inline bool copy_bytes(struct flow *f, const struct call_bytes *from, u32 max,
@@ -118,15 +135,31 @@ static __always_inline bool copy_bytes(struct flow *f, const struct call_bytes *
 	return true;
 }
 
+/* One more byte of method and path, for the routes. */
+static __always_inline void route_byte(struct http_request *r, u8 c)
+{
+	u32 state = r->route;
+	const struct route_state *s = bpf_map_lookup_elem(&route_states, &state);
+	u64 symbol = c < NR_ROUTE_SYMBOLS ? c : NR_ROUTE_SYMBOLS - 1;
+
+	barrier_var(symbol);
+	r->route = s && symbol < NR_ROUTE_SYMBOLS ? s->next[symbol] : 0;
+}
+
 /* @n bytes of the flow's copy are of a request. */
 __noinline int feed_request(u32 slot1, u32 n)
 {
 	struct flow *f = flow_at(slot1);
 
 	for (u32 i = 0; f && i < REQUEST_LOOK_BYTES; i++) {
-		if (i >= n || f->request.state >= HTTP_REQUEST)
+		u8 c = f->bytes[i], before = f->request.state;
+
+		if (i >= n || before >= HTTP_REQUEST)
 			break;
-		http_request_byte(&f->request, f->bytes[i]);
+		http_request_byte(&f->request, c);
+		/* What ends a path is no part of it. */
+		if (cfg.nr_routes && (before == HTTP_METHOD || f->request.state == HTTP_PATH))
+			route_byte(&f->request, c);
 	}
 	return 0;
 }
@@ -164,7 +197,7 @@ static __always_inline void on_read(struct thread_cell *t, struct pt_regs *regs,
 
 	if (!inode)
 		return;
-	call_bytes(regs, buffer, moved, false, &from);
+	call_bytes(regs, buffer, moved, 0, &from);
 	if (bpf_probe_read_user(&first, 1, (const void *)from.address))
 		return;
 	slot1 = flow_find(inode);
@@ -215,12 +248,97 @@ __noinline int feed_response(u32 slot1, u32 n)
 	return i;
 }
 
+/* Of one part of a write: enough for every prefix, with the framing of chunks. */
+#define BODY_LOOK_BYTES 128
+
+/* @n bytes of the flow's copy are of a body that is to begin with the prefix of a rule. */
+__noinline int feed_body(u32 slot1, u32 n)
+{
+	struct flow *f = flow_at(slot1);
+	u32 nr = f ? f->good : 0;
+	const struct good_rule *rule = bpf_map_lookup_elem(&good_rules, &nr);
+
+	for (u32 i = 0; f && rule && i < BODY_LOOK_BYTES; i++) {
+		u64 at = f->good_at;
+
+		if (i >= n || f->outcome != OUTCOME_OPEN)
+			break;
+		if (f->body == BODY_CHUNKED && !http_chunk_byte(&f->chunks, f->bytes[i]))
+			continue;
+		barrier_var(at);
+		if (at >= GOOD_PREFIX_BYTES || rule->prefix[at] != f->bytes[i])
+			f->outcome = OUTCOME_EMPTY;
+		else if (at + 1 >= rule->n)
+			f->outcome = OUTCOME_GOOD;
+		f->good_at = at + 1;
+	}
+	return 0;
+}
+
+/*
+ * A call wrote @moved bytes, @skip of them of the head, the others of the body of a response whose
+ * rule is not decided yet. @packed: @skip << 8 | enum call_buffer. Two parts are looked at: servers
+ * write head and body with one call. What is not seen leaves the rule undecided for good.
+ */
+__noinline int body_shows(u32 slot1, u64 at, u64 third, u64 packed, u64 moved)
+{
+	u64 skip = packed >> 8, seen = skip, before = 0;
+	struct flow *f = flow_at(slot1);
+	struct call_bytes from;
+	u32 n;
+
+	if (!f)
+		return 0;
+	for (u32 part = 0; part < 2; part++) {
+		call_part(at, third, packed & 0xff, part, moved - before, &from);
+		before += from.n;
+		if (skip >= before || f->outcome != OUTCOME_OPEN)
+			continue;
+		from.address += from.n - (before - seen);
+		from.n = before - seen;
+		if (!copy_bytes(f, &from, BODY_LOOK_BYTES, &n))
+			break;
+		feed_body(slot1, n);
+		seen += n;
+		if (n < from.n)
+			break;
+	}
+	if (f->outcome == OUTCOME_OPEN && seen < moved)
+		f->outcome = OUTCOME_UNKNOWN;
+	return 0;
+}
+
+/* The last @written of @moved bytes are of the body. */
+static __always_inline void look_at_body(struct flow *f, u32 slot1, struct pt_regs *regs, u8 buffer,
+					 u64 moved, u64 written)
+{
+	const struct good_rule *rule;
+	u64 at, third, skip = moved - written;
+	u32 nr = f->good;
+
+	if (!cfg.nr_goods || f->outcome != OUTCOME_OPEN)
+		return;
+	add(&f->body_bytes, written);
+	rule = bpf_map_lookup_elem(&good_rules, &nr);
+	if (!written || !rule || !rule->n)
+		return;
+	if (buffer < BUFFER_PLAIN) {
+		f->outcome = OUTCOME_UNKNOWN;
+		return;
+	}
+	at = CALL_ARG(regs, 2);
+	third = CALL_ARG(regs, 3);
+	barrier_var(at);
+	barrier_var(third);
+	body_shows(slot1, at, third, skip << 8 | buffer, moved);
+}
+
 static __always_inline bool is_last_chunk(struct pt_regs *regs, u8 buffer, u64 moved)
 {
 	char end[LAST_CHUNK_BYTES] = {};
 	struct call_bytes from;
 
-	call_bytes(regs, buffer, moved, true, &from);
+	call_bytes(regs, buffer, moved, LAST_PART, &from);
 	if (from.n < LAST_CHUNK_BYTES ||
 	    bpf_probe_read_user(end, sizeof(end),
 				(const void *)(from.address + from.n - LAST_CHUNK_BYTES)))
@@ -259,7 +377,7 @@ static __always_inline u64 head_bytes(struct flow *f, u32 slot1, struct pt_regs 
 	struct call_bytes from;
 	u32 n = 0, used;
 
-	call_bytes(regs, buffer, moved, false, &from);
+	call_bytes(regs, buffer, moved, 0, &from);
 	if (buffer < BUFFER_PLAIN || !copy_bytes(f, &from, HTTP_HEAD_BYTES, &n))
 		return 0;
 	if (f->state == FLOW_OPEN) {
@@ -282,6 +400,8 @@ static __always_inline u64 head_bytes(struct flow *f, u32 slot1, struct pt_regs 
 	if (n < moved) { /* too long, or in parts: its end is not seen */
 		f->body = BODY_UNTIL_CLOSE;
 		f->state = FLOW_BODY;
+		if (f->outcome == OUTCOME_OPEN)
+			f->outcome = OUTCOME_UNKNOWN;
 	}
 	return 0;
 }
@@ -303,6 +423,7 @@ static __always_inline void on_write(struct thread_cell *t, struct pt_regs *regs
 	f->last_write_ns = now;
 	if (f->state != FLOW_BODY)
 		return;
+	look_at_body(f, slot1, regs, buffer, moved, written);
 	if (f->body == BODY_STREAM)
 		current_ends(slot1, now, INTERACTION_SESSION, now);
 	else if (body_bytes(f, regs, buffer, moved, written))

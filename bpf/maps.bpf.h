@@ -88,6 +88,12 @@ FREE_LIST(free_kinds);
 MMAP_ARRAY(kind_hists, struct kind_hists);
 HASH(codes, struct code_key, u64);
 
+/* What the command line says of kinds: routes as a machine, their names, rules for responses. */
+MMAP_ARRAY(route_states, struct route_state);
+MMAP_ARRAY(route_names, struct route_name);
+HASH(good_kinds, struct route_name, u32);
+MMAP_ARRAY(good_rules, struct good_rule);
+
 /* Losses by reason, in lanes; the chain check per CPU. */
 MMAP_ARRAY(drops, struct drop_cells);
 MMAP_ARRAY(chain, struct chain_cell);

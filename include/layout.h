@@ -88,6 +88,8 @@ struct bpf_config {
 	u32 max_kinds;
 	u32 max_flows;
 	u32 max_rows;
+	u32 nr_routes;
+	u32 nr_goods;
 	u32 observe_all;     /* programs that are executed by nobody's child are taken in as well */
 	u32 nr_wanted_comms; /* entries of struct wanted in use */
 	u32 nr_wanted_files;
@@ -250,6 +252,42 @@ struct process_cell {
 #define HTTP_PATH_BYTES 120
 #define HTTP_HEAD_BYTES 512 /* of a response */
 
+/*
+ * Routes, as one machine for all of them: it reads method, space and path of a request, a byte at a
+ * time. State 0: no route fits any more; the machine begins in ROUTE_BEGIN.
+ */
+#define MAX_ROUTES	 64
+#define MAX_ROUTE_STATES 4096
+#define NR_ROUTE_SYMBOLS 128 /* of ASCII; the last one stands for all bytes above */
+#define ROUTE_BEGIN	 1
+struct route_state {
+	u16 next[NR_ROUTE_SYMBOLS];
+	u32 route1; /* 1 + the route that a path which ends here fits; 0: none */
+	u32 pad;
+};
+struct route_name {
+	char name[KIND_NAME_BYTES]; /* "GET /metadata/:key" */
+};
+
+/* When the response to an interaction of some kind is a good one. */
+#define MAX_GOODS	  16
+#define GOOD_PREFIX_BYTES 64
+struct good_rule {
+	u64 min_bytes; /* of the body, if there is no prefix */
+	u32 n;	       /* bytes of @prefix */
+	u32 pad;
+	u8 prefix[GOOD_PREFIX_BYTES];
+};
+
+enum outcome {
+	OUTCOME_NONE, /* there is no rule for the kind */
+	OUTCOME_OPEN, /* the rule is not decided yet */
+	OUTCOME_GOOD,
+	OUTCOME_EMPTY,
+	OUTCOME_UNKNOWN, /* the body was not in memory that can be looked at: sendfile */
+	NR_OUTCOMES
+};
+
 enum http_state {
 	HTTP_METHOD,
 	HTTP_PATH,
@@ -263,9 +301,10 @@ struct http_request {
 	u64 word; /* letters */
 	u64 method;
 	u16 path_len;
-	u8 state; /* enum http_state */
+	u16 route; /* state of the machine of routes */
+	u8 state;  /* enum http_state */
 	u8 name_len, segment_at, segment_len, segment_digits, segment_odd, shortened;
-	u8 pad[3];
+	u8 pad;
 	char name[KIND_NAME_BYTES]; /* "GET /user/:id" */
 };
 
@@ -287,6 +326,20 @@ struct http_response {
 	u8 header; /* enum http_header */
 	u8 has_length, is_chunked, is_stream;
 	u8 pad[5];
+};
+
+/* Where in a chunked body the next byte is. */
+enum http_chunk_state {
+	CHUNK_SIZE,
+	CHUNK_EXTENSION, /* and the end of the line */
+	CHUNK_DATA,
+	CHUNK_END,
+};
+
+struct http_chunks {
+	u64 left; /* bytes of the chunk */
+	u32 state;
+	u32 pad;
 };
 
 enum response_body {
@@ -317,13 +370,17 @@ struct flow {
 	u8 state;    /* enum flow_state */
 	u8 body;     /* enum response_body */
 	u8 ahead;    /* a byte that was read before the response was seen to be complete, or 0 */
-	u8 pad;
+	u8 outcome;  /* enum outcome */
 	u32 tgid;
 	u64 ahead_ns;
 	u64 owner; /* the goroutine that read the request; 0: whoever works on the connection */
 	u64 begin_ns;
 	u64 last_write_ns;
-	u64 remaining; /* bytes of the body that are not written yet */
+	u64 remaining;	/* bytes of the body that are not written yet */
+	u64 body_bytes; /* that were written */
+	u32 good;	/* the rule that decides @outcome */
+	u32 good_at;	/* so many bytes of its prefix were seen */
+	struct http_chunks chunks;
 	/* Of this interaction, by those who worked for it. */
 	u64 cpu_ns, off_cpu_ns, enters, fsyncs;
 	struct http_request request;
@@ -344,7 +401,8 @@ struct kind_key {
 
 struct code_key {
 	u32 account;
-	u32 code; /* of HTTP; INTERACTION_ABORTED */
+	u16 code;    /* of HTTP; INTERACTION_ABORTED */
+	u16 outcome; /* enum outcome */
 };
 
 #define INTERACTION_ABORTED 0

@@ -276,9 +276,9 @@ static inline void fill_served(struct process_snap *p)
 	k[2].cells[CELL_SESSIONS_OPENED] = 3;
 	k[2].cells[CELL_SESSIONS_CLOSED] = 1;
 	k[2].cells[CELL_UNOWNED_WALL] = 7 * NS_PER_MS;
-	k[2].codes[k[2].nr_codes++] = (struct code_count){ 200, 2 };
-	k[2].codes[k[2].nr_codes++] = (struct code_count){ INTERACTION_ABORTED, 1 };
-	k[2].codes[k[2].nr_codes++] = (struct code_count){ CODE_OTHER, 1 };
+	k[2].codes[k[2].nr_codes++] = (struct code_count){ 200, OUTCOME_NONE, 2 };
+	k[2].codes[k[2].nr_codes++] = (struct code_count){ INTERACTION_ABORTED, OUTCOME_NONE, 1 };
+	k[2].codes[k[2].nr_codes++] = (struct code_count){ CODE_OTHER, OUTCOME_NONE, 1 };
 	observe(&k[2].hists.duration, 3 * NS_PER_MS, 2);
 	observe(&k[2].hists.enters, 7 * HIST_ONE, 2);
 	observe(&k[2].hists.fsyncs, HIST_ONE, 2);

@@ -179,3 +179,27 @@ TEST(http_interim_answers_are_none)
 	CHECK(!http_is_interim(101));
 	CHECK(!http_is_interim(200));
 }
+
+/* The content of a chunked body, as far as it is there. */
+static const char *content(const char *body)
+{
+	static char text[256];
+	struct http_chunks c = { 0 };
+	size_t n = 0;
+
+	for (; *body; body++) {
+		if (http_chunk_byte(&c, (u8)*body))
+			text[n++] = *body;
+	}
+	text[n] = '\0';
+	return text;
+}
+
+TEST(http_chunks_frame_the_content)
+{
+	CHECK_STR(content("5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"), "hello world");
+	CHECK_STR(content("A;name=value\r\n0123456789\r\n1\r\nx"), "0123456789x");
+	CHECK_STR(content("0b\r\nhello world\r\n"), "hello world");
+	CHECK_STR(content("3\r\na\r\n\r\n1\r\nb"), "a\r\nb");
+	CHECK_STR(content("5\r\nhel"), "hel");
+}

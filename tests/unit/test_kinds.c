@@ -27,7 +27,7 @@ static struct kind_snap kind_named(const char *name)
 	k.cells[CELL_COMPLETED] = 3;
 	k.cells[CELL_SESSIONS_OPENED] = 4;
 	k.cells[CELL_SESSIONS_CLOSED] = 1;
-	k.codes[k.nr_codes++] = (struct code_count){ 200, 3 };
+	k.codes[k.nr_codes++] = (struct code_count){ 200, OUTCOME_NONE, 3 };
 	return k;
 }
 
@@ -63,7 +63,7 @@ TEST(kinds_are_added_by_name_with_their_codes)
 	struct kind_snap other = kind_named("POST /");
 	struct kind_list sum = { 0 };
 
-	other.codes[0] = (struct code_count){ 500, 3 };
+	other.codes[0] = (struct code_count){ 500, OUTCOME_NONE, 3 };
 	CHECK_EQ_INT(kinds_add(&sum, one, 2), 0);
 	CHECK_EQ_INT(kinds_add(&sum, &other, 1), 0);
 	CHECK_EQ_U64(sum.n, 2);

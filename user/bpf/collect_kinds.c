@@ -67,7 +67,7 @@ static struct kind_snap *kind_by_account(struct snapshot *snap, u32 account)
 	return NULL;
 }
 
-static void add_code(struct kind_snap *k, u32 code, u64 n)
+static void add_code(struct kind_snap *k, const struct code_key *key, u64 n)
 {
 	struct code_count *c;
 
@@ -76,7 +76,8 @@ static void add_code(struct kind_snap *k, u32 code, u64 n)
 		c->code = CODE_OTHER;
 	} else {
 		c = &k->codes[k->nr_codes++];
-		c->code = code;
+		c->code = key->code;
+		c->outcome = key->outcome;
 	}
 	c->n += n;
 }
@@ -95,7 +96,7 @@ static int read_codes(const struct bpf_session *s, struct snapshot *snap)
 		struct kind_snap *k = kind_by_account(snap, key->account);
 
 		if (k)
-			add_code(k, key->code, ((const u64 *)values)[i]);
+			add_code(k, key, ((const u64 *)values)[i]);
 	}
 	free(keys);
 	free(values);

@@ -22,7 +22,7 @@ const struct bpf_bounds bpf_bounds_default = {
 	.max_threads = 16384, /* 3 MB of cells */
 	.max_rows = 3072,     /* 48 calls of each process with details; 1.4 MB a lane */
 	.max_errors = 4096,
-	.max_kinds = 128,
+	.max_kinds = 64,
 	.max_flows = 8192, /* 7 MB */
 	.max_lanes = 8,	   /* beyond that, memory grows faster than contention falls */
 	.max_pid = 4194304,
@@ -217,6 +217,8 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 
 	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, s->wanted, &cfg);
 	cfg.observe_all = config->observe_all;
+	cfg.nr_routes = config->routes ? config->routes->n : 0;
+	cfg.nr_goods = config->nr_goods;
 	cfg.nr_wanted_comms = config->nr_comms;
 	cfg.nr_wanted_files = config->nr_files;
 	cfg.wanted_flags = PROCESS_WANTED | (config->follow ? PROCESS_FOLLOW : 0);
@@ -334,6 +336,8 @@ static int load_and_attach(struct bpf_session *s, const struct bpf_session_confi
 		r = set_up_other(s, err);
 	if (!r)
 		r = set_up_wanted(s, config, err);
+	if (!r && s->groups[GROUP_INTERACTIONS].up)
+		r = session_set_up_kinds(s, config, err);
 	if (!r)
 		attach_hooks(s, config->refused_hook);
 	return r;
@@ -374,6 +378,9 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 	for (int i = 0; i < NR_SESSION_MAPS; i++)
 		s->maps[i].fd = -1;
 	s->bounds = config->bounds;
+	s->nr_route_states = config->routes && config->routes->n ? config->routes->nr_states : 1;
+	s->nr_routes = config->routes && config->routes->n ? config->routes->n : 1;
+	s->nr_goods = config->nr_goods ? config->nr_goods : 1;
 	if (!(config->groups & 1u << GROUP_INTERACTIONS))
 		s->bounds.max_kinds = s->bounds.max_flows = 1;
 	s->cpus = (u32)libbpf_num_possible_cpus();

@@ -17,6 +17,7 @@
 
 #include "layout.h"
 #include "user/base/err.h"
+#include "user/model/routes.h"
 #include "user/model/snapshot.h"
 
 /* Sizes of the maps. All are upper bounds of memory: what does not fit is counted as dropped. */
@@ -56,6 +57,9 @@ struct bpf_session_config {
 	u32 nr_comms;	/* are taken in at that moment; up to MAX_WANTED */
 	u32 nr_files;	/* places for bpf_session_want_file, up to MAX_WANTED */
 	bool follow;	/* the children of both as well */
+	const struct routes *routes;   /* of interactions; NULL: none */
+	const struct good_kind *goods; /* when their responses are good ones */
+	u32 nr_goods;		       /* up to MAX_GOODS */
 	const char *refused_hook; /* for tests: as if the kernel refused to attach it; or NULL */
 };
 

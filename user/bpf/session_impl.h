@@ -39,6 +39,10 @@
 	MAP(free_kinds, kinds)         \
 	MAP(kind_hists, lane_kinds)    \
 	MAP(codes, codes)              \
+	MAP(route_states, states)      \
+	MAP(route_names, routes)       \
+	MAP(good_kinds, goods)         \
+	MAP(good_rules, goods)         \
 	MAP(drops, lanes)              \
 	MAP(chain, cpus)
 
@@ -66,6 +70,7 @@ struct bpf_session {
 	struct btf *kernel_btf; /* while loading */
 	u32 lanes;
 	u32 cpus;
+	u32 nr_route_states, nr_routes, nr_goods; /* places in maps, at least one each */
 	struct session_map_state maps[NR_SESSION_MAPS];
 	struct bpf_object *objects[MAX_SESSION_OBJECTS]; /* by hook; NULL: not loaded */
 	u32 wanted; /* groups that were asked for and not lost */
@@ -110,6 +115,10 @@ void session_clear_lanes(struct bpf_session *s, enum session_map map, u32 i, u32
 void session_release_keys(struct bpf_session *s, enum session_map map, size_t key_bytes, u32 first);
 
 /* --- session_kinds.c --- */
+
+/* What the command line says of kinds, for the programs. */
+int session_set_up_kinds(struct bpf_session *s, const struct bpf_session_config *config,
+			 struct err *err);
 
 /* Forget the connections and kinds of the process in @slot. */
 void session_release_kinds(struct bpf_session *s, u32 slot);

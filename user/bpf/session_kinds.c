@@ -2,8 +2,29 @@
 /* Kinds of interactions and connections of a session: begun, and forgotten with their process. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "user/bpf/session_impl.h"
+
+int session_set_up_kinds(struct bpf_session *s, const struct bpf_session_config *config,
+			 struct err *err)
+{
+	const struct routes *routes = config->routes;
+
+	for (u32 i = 0; routes && i < routes->nr_states; i++)
+		*(struct route_state *)session_element(s, MAP_route_states, i) = routes->states[i];
+	for (u32 i = 0; routes && i < routes->n; i++)
+		*(struct route_name *)session_element(s, MAP_route_names, i) = routes->names[i];
+	for (u32 i = 0; i < config->nr_goods; i++) {
+		const struct good_kind *good = &config->goods[i];
+
+		*(struct good_rule *)session_element(s, MAP_good_rules, i) = good->rule;
+		if (bpf_map_update_elem(s->maps[MAP_good_kinds].fd, &good->kind, &i, BPF_NOEXIST))
+			return err_set(err, -errno, "cannot note the rule for %s: %s",
+				       good->kind.name, strerror(errno));
+	}
+	return 0;
+}
 
 static int add_kind(struct bpf_session *s, u32 slot, const char *name)
 {

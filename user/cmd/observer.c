@@ -44,6 +44,9 @@ static int open_session(struct observer *o, struct err *err)
 		.comms = o->config.comms,
 		.nr_comms = (u32)o->config.nr_comms,
 		.nr_files = (u32)o->config.nr_files,
+		.routes = o->config.routes,
+		.goods = o->config.goods,
+		.nr_goods = o->config.nr_goods,
 		.follow = o->config.follow || o->config.all,
 	};
 	u64 max_pid = procfs_max_pid(PROC_ROOT);

@@ -24,6 +24,9 @@ struct observer_config {
 	const char *const *comms; /* processes that come to be called so are taken in as targets: */
 	size_t nr_comms;	  /* at most MAX_WANTED */
 	size_t nr_files;	  /* places for observer_want_file, at most MAX_WANTED */
+	const struct routes *routes; /* as in struct bpf_session_config; the caller's */
+	const struct good_kind *goods;
+	u32 nr_goods;
 	struct broker_client *broker; /* the caller's; NULL: nobody but us looks at /proc */
 	const char *name; /* --name: `process` label of all targets, or NULL for their comm */
 };

@@ -176,7 +176,8 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 			       .max_requests = 40,
 			       .interval_seconds = 2,
 			       .max_processes = 1024,
-			       .max_threads = 16384 };
+			       .max_threads = 16384,
+			       .max_kinds = 64 };
 	if (argc && argv[0][0] != '-')
 		o->command = *argv++;
 	while (*argv && !r) {
@@ -211,6 +212,8 @@ void options_done(struct options *options)
 	free(options->cgroups.word);
 	free(options->listen.word);
 	free(options->hosts.word);
+	free(options->routes.word);
+	free(options->goods.word);
 	*options = (struct options){ 0 };
 }
 

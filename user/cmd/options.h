@@ -19,13 +19,13 @@ struct words {
 struct options {
 	const char *command; /* "serve" if none was given */
 	struct words rest;   /* words that belong to no option */
-	struct words pids, comms, exes, cgroups, listen, hosts;
+	struct words pids, comms, exes, cgroups, listen, hosts, routes, goods;
 	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
 	bool pids_given; /* --pid was there, even with nothing behind it */
 	const char *name, *telemetry_path, *groups, *user, *interaction, *sample_type;
 	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, raw, markdown, help,
 		version;
-	u32 max_requests, interval_seconds, max_processes, max_threads, rows;
+	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;
 };
 
 /*

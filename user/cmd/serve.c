@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
+#include "user/cmd/kinds_choice.h"
 #include "user/cmd/live.h"
 #include "user/cmd/observer.h"
 #include "user/cmd/program.h"
@@ -34,6 +35,7 @@ struct serve {
 	struct http_server *http;
 	struct live *live; /* NULL without a table */
 	struct program program;
+	struct kinds_choice kinds; /* until the observer is open */
 	u64 rescanned_ns;
 	int epoll_fd, signal_fd, timer_fd, refresh_fd;
 	bool stop;
@@ -294,21 +296,6 @@ static int start_program(struct serve *s, struct err *err)
 	return EXIT_GOOD;
 }
 
-/* Off unless it is asked for: it costs the target more than the rest. */
-static int choose_interactions(const struct options *o, struct observer_config *config,
-			       struct err *err)
-{
-	if (!o->interaction) {
-		config->groups &= ~(1u << GROUP_INTERACTIONS);
-		return 0;
-	}
-	if (strcmp(o->interaction, "http") != 0)
-		return err_set(err, -EINVAL, "--interaction %s: only http is known",
-			       o->interaction);
-	config->groups |= 1u << GROUP_INTERACTIONS;
-	return 0;
-}
-
 /* A word that belongs to no option, and what was probably meant. */
 static void say_stray_word(const char *word, struct err *err)
 {
@@ -347,7 +334,7 @@ static int set_up(struct serve *s, struct err *err)
 	}
 	if (options_groups(o->groups, &config.groups, err))
 		return EXIT_USAGE;
-	if (choose_interactions(o, &config, err))
+	if (kinds_choose(o, &config, &s->kinds, err))
 		return EXIT_USAGE;
 	status = targets_check(o, err);
 	if (status)
@@ -362,6 +349,7 @@ static int set_up(struct serve *s, struct err *err)
 		return status == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (observer_open(&config, &s->observer, err))
 		return EXIT_MISSING;
+	kinds_choice_done(&s->kinds);
 	status = targets_add(s->observer, s->broker, o, err);
 	if (status)
 		return status;
@@ -397,6 +385,7 @@ static int serve(const struct options *options, bool live)
 		live_summary(s.observer);
 	}
 	program_done(&s.program);
+	kinds_choice_done(&s.kinds);
 	http_server_free(s.http);
 	observer_free(s.observer);
 	broker_client_free(s.broker);

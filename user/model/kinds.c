@@ -35,7 +35,7 @@ static void add_code(struct kind_snap *k, const struct code_count *more)
 	struct code_count *c;
 
 	for (u32 i = 0; i < k->nr_codes; i++) {
-		if (k->codes[i].code == more->code) {
+		if (k->codes[i].code == more->code && k->codes[i].outcome == more->outcome) {
 			k->codes[i].n += more->n;
 			return;
 		}
@@ -51,7 +51,7 @@ static void add_code(struct kind_snap *k, const struct code_count *more)
 
 static void abort_open(struct kind_snap *k)
 {
-	struct code_count aborted = { INTERACTION_ABORTED, kind_in_flight(k) };
+	struct code_count aborted = { INTERACTION_ABORTED, OUTCOME_NONE, kind_in_flight(k) };
 
 	if (aborted.n)
 		add_code(k, &aborted);

@@ -56,6 +56,12 @@ static const char *const go_cpu_names[NR_GO_CPU_CLASSES] = {
 };
 static const char *const go_gc_names[NR_GO_GC_KINDS] = { "automatic", "forced" };
 
+static const char *const outcome_names[NR_OUTCOMES] = {
+	[OUTCOME_GOOD] = "good",
+	[OUTCOME_EMPTY] = "empty",
+	[OUTCOME_UNKNOWN] = "unknown",
+};
+
 /* One publication under way. */
 struct publication {
 	const struct snapshot *snap;
@@ -65,6 +71,7 @@ struct publication {
 	/* The account of @m under way, and its label; NULL: its processes' are not told apart. */
 	const u64 *cells, *calls;
 	const char *interaction;
+	bool outcomes_judged, outcomes_bad; /* of all kinds that have a rule */
 };
 
 static struct sample *add_value(struct publication *pub, enum family_id id, enum value_kind kind,
@@ -372,7 +379,21 @@ static void publish_codes(struct publication *pub, const struct kind_snap *k)
 				 k->codes[i].code == CODE_OTHER ? "other" : "aborted");
 		label(pub, s, "interaction", kind_label(k));
 		label(pub, s, "code", code);
+		if (outcome_names[k->codes[i].outcome])
+			label(pub, s, "outcome", outcome_names[k->codes[i].outcome]);
 	}
+}
+
+/* Nine of ten responses are to be good ones: else the run was about something else. */
+static void judge_outcomes(struct publication *pub, const struct kind_snap *k)
+{
+	u64 n[NR_OUTCOMES] = { 0 }, judged;
+
+	for (u32 i = 0; i < k->nr_codes; i++)
+		n[k->codes[i].outcome] += k->codes[i].n;
+	judged = n[OUTCOME_GOOD] + n[OUTCOME_EMPTY] + n[OUTCOME_UNKNOWN];
+	pub->outcomes_judged |= judged != 0;
+	pub->outcomes_bad |= 10 * n[OUTCOME_GOOD] < 9 * judged;
 }
 
 static void publish_kind(struct publication *pub, const struct kind_snap *k)
@@ -381,6 +402,7 @@ static void publish_kind(struct publication *pub, const struct kind_snap *k)
 	struct sample *s;
 
 	publish_codes(pub, k);
+	judge_outcomes(pub, k);
 	s = add_process(pub, FAM_INTERACTIONS_IN_FLIGHT, VALUE_COUNT, kind_in_flight(k));
 	label(pub, s, "interaction", kind_label(k));
 	add_kind_hist(pub, FAM_INTERACTION_DURATION, VALUE_NS, k, &k->hists.duration);
@@ -537,6 +559,9 @@ static void publish_ourselves(struct publication *pub)
 		no_drops &= !snap->drops[i];
 	}
 	label(pub, add_value(pub, FAM_QUALITY_OK, VALUE_COUNT, no_drops), "gate", "drops");
+	if (pub->outcomes_judged)
+		label(pub, add_value(pub, FAM_QUALITY_OK, VALUE_COUNT, !pub->outcomes_bad), "gate",
+		      "outcome");
 	if (snap->groups[GROUP_SCHED].up) {
 		(void)add_value(pub, FAM_SWITCH_CHAIN, VALUE_COUNT, snap->machine.switches);
 		(void)add_value(pub, FAM_CHAIN_BREAKS, VALUE_COUNT, snap->machine.chain_breaks);

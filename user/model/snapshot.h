@@ -58,7 +58,8 @@ struct foreign_count {
 
 /* Requests of one kind that ended with the same status code of HTTP. */
 struct code_count {
-	u32 code; /* INTERACTION_ABORTED: not answered; CODE_OTHER: the rest */
+	u16 code;    /* INTERACTION_ABORTED: not answered; CODE_OTHER: the rest */
+	u16 outcome; /* enum outcome */
 	u64 n;
 };
 
