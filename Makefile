@@ -156,6 +156,9 @@ $(B)/%.o: %.c $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(C_FLAGS) $(DEPFLAGS) -c $< -o $@
 
+# The files of rules are inside of it.
+$(B)/user/crosscheck/rules_shipped.o: $(wildcard user/crosscheck/*.conf)
+
 $(LIB): $(LIB_OBJS) $(B)/objects.stamp
 	$(say) AR $@
 	$(Q)rm -f $@.new
@@ -164,7 +167,7 @@ $(LIB): $(LIB_OBJS) $(B)/objects.stamp
 
 $(B)/skyobserve: $(MAIN_OBJ) $(LIB) $(B)/flags.stamp
 	$(say) LD $@
-	$(Q)$(CC) $(LD_FLAGS) $(MAIN_OBJ) $(LIB) $(PACKAGE_LIBS) -o $@
+	$(Q)$(CC) $(LD_FLAGS) $(MAIN_OBJ) $(LIB) $(PACKAGE_LIBS) -lm -o $@
 
 # --- BPF objects, and the table that carries them ---------------------------------------------------
 

@@ -149,6 +149,39 @@ def cut(case):
         True)
 
 
+def buckets(case):
+    """A bucket of one function is that function's flat value; the partition sums to the total; sums and overlaps do not."""
+    folder, _ = written(case)
+    rules = Path(case.path("rules.conf"))
+    for kind, name in (("cpu", "cpu"), ("heap", "alloc_space"), ("goroutine", "goroutine"), ("mutex", "delay")):
+        path = folder / f"{kind}.pb.gz"
+        unit = {"cpu": "ns", "delay": "ns", "alloc_space": "B"}.get(name, "")
+        theirs = {r[5]: (int(r[0]), int(r[3])) for r in top_rows(pprof(
+            "-top", f"-sample_index={name}", "-nodefraction=0", "-nodecount=100000", f"-unit={unit or 'minimum'}", path), unit)}
+        functions = sorted(theirs, key=lambda f: -theirs[f][0])[:20]
+        rules.write_text("version 1\n" + "".join(f"bucket f{i} self {f}\n" for i, f in enumerate(functions)) + "bucket rest any\n"
+                         + "sum all = " + " ".join(f"f{i}" for i in range(len(functions))) + " rest\n"
+                         + "".join(f"overlap c{i} stack {f}\n" for i, f in enumerate(functions)))
+        text = ours("--rules", rules, "--sample-type", name, path)
+        mine = {m[2]: int(m[1]) for m in re.finditer(r"^ +(\d+) +[\d.e-]+%.* (\S+)$", text[text.index("BUCKETS"):text.index("TOP")],
+                                                     re.M)}
+        for i, f in enumerate(functions):
+            case.equal(f"{kind}: {f}", (mine[f"f{i}"], mine[f"c{i}"]), theirs[f])
+        case.equal(f"{kind}: the partition", sum(v for k, v in mine.items() if k[0] == "f" or k == "rest"), mine["all"])
+
+
+def rules_mistakes(case):
+    folder, _ = written(case)
+    bad = Path(case.path("bad.conf"))
+    bad.write_text("version 1\nbucket a self /(/\n")
+    error = ours("--rules", bad, folder / "cpu.pb.gz", status=1)
+    case.true(f"file, line and reason: {error}", f"{bad}: line 2: `(`: " in error and error.count("\n") == 1)
+    error = ours("--rules", case.path("nothing"), folder / "cpu.pb.gz", status=1)
+    case.true(f"what else there is: {error}", "`go` or `sky`" in error and "No such file" in error)
+    for shipped in ("go", "sky"):
+        case.true(shipped, f"BUCKETS by the rules {shipped}, of cpu" in ours("--rules", shipped, folder / "cpu.pb.gz"))
+
+
 def mistakes(case):
     folder, _ = written(case)
     packed = (folder / "cpu.pb.gz").read_bytes()
@@ -171,6 +204,8 @@ CASES = [
     ("raw_of_written", raw_of_written),
     ("top", top),
     ("cut", cut),
+    ("buckets", buckets),
+    ("rules_mistakes", rules_mistakes),
     ("mistakes", mistakes),
 ]
 

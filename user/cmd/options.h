@@ -22,7 +22,7 @@ struct options {
 	struct words pids, comms, exes, cgroups, listen, hosts, routes, goods;
 	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
 	bool pids_given; /* --pid was there, even with nothing behind it */
-	const char *name, *telemetry_path, *groups, *user, *interaction, *sample_type;
+	const char *name, *telemetry_path, *groups, *user, *interaction, *sample_type, *rules;
 	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, raw, markdown, help,
 		version;
 	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;
