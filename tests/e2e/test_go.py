@@ -107,7 +107,7 @@ def begin(case, path):
     return workload, observer
 
 
-def exactly(path):
+def exactly(path, version=None, variant=""):
     """Each kind of object, cycles, settings: what changes, changes by as much, and everything is equal."""
     def run(case):
         workload, observer = begin(case, path() if callable(path) else path)
@@ -130,6 +130,9 @@ def exactly(path):
         name, forced = "skyobserve_go_gc_cycles_total", {"kind": "forced"}
         case.equal("cycles", after.value(name, **forced) - before.value(name, **forced), 20)
         same_times(case, observer, workload)
+        same_pauses(case, observer, workload)
+        if version:
+            identified(case, observer, version(), variant)
         for line, name, value in (("percent 50", "skyobserve_go_gc_percent", 50),
                                   ("limit 1000000000", "skyobserve_go_memory_limit_bytes", 10**9),
                                   ("procs 5", "skyobserve_go_max_procs", 5), ("procs 1", "skyobserve_go_max_procs", 1)):
@@ -150,6 +153,26 @@ def same_times(case, observer, workload):
         case.equal(what, round(metrics.value(name, **{"class": what.removeprefix("cpu_")}) * 1e9), value)
     if truth:
         case.at_least("time in pauses, ns", truth["cpu_gc_pause"], 1)
+
+
+def same_pauses(case, observer, workload):
+    """The times that the world stood still: their sum to the ns, and how many of each length."""
+    metrics, name = observer.scrape(), "skyobserve_go_gc_pause_seconds"
+    truth = ask(workload, "pauses")
+    case.equal("time of all pauses, ns", round(metrics.value(name + "_sum") * 1e9), truth.pop("pause_total_ns"))
+    case.equal("pauses", metrics.value(name + "_count"), sum(truth.values()))
+    for labels, n in metrics.select(name + "_bucket"):
+        bound_ns = float(labels["le"]) * 1e9 - 0.5
+        case.equal(f"pauses up to {labels['le']} s", n,
+                   sum(m for length, m in truth.items() if bound_ns > int(length.removeprefix("from_"))))
+
+
+def identified(case, observer, version, name):
+    """Which program it is, on its identity."""
+    have = observer.scrape().select("skyobserve_process_info")[0][0]
+    case.equal("runtime", have["runtime"], "go")
+    case.equal("version", have["runtime_version"], version)
+    case.equal("stripped", have["stripped"], "true" if "stripped" in name else "false")
 
 
 def bracketed(path):
@@ -183,6 +206,9 @@ def other_program(case):
     case.equal("series of Go", [key for key in metrics.series if "_go_" in key[0]], [])
     case.equal("why", metrics.select("skyobserve_probe_group_info", group="go")[0][0]["reason"],
                "no Go program is observed")
+    have = metrics.select("skyobserve_process_info")[0][0]
+    case.equal("runtime", have.get("runtime"), None)
+    case.equal("stripped", have["stripped"], "false")
 
 
 def later(case):
@@ -236,7 +262,7 @@ def cases():
         for name in names:
             def path(version=version, goroot=goroot, name=name):
                 return program(version, goroot, name)
-            found.append((f"exactly_{version}_{name}", exactly(path)))
+            found.append((f"exactly_{version}_{name}", exactly(path, lambda root=goroot: fetch.version_of(root), name)))
         found.append((f"under_load_{version}", bracketed(path)))
     return found
 

@@ -33,6 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	s32 offsets[NR_GO_FIELDS];
 	u16 classes[GO_SIZE_CLASSES];
 	struct go_pacer pacer;
+	struct hist hist;
 	u32 sweepgen;
 	u8 nr_spans;
 
@@ -59,6 +60,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	take(&bytes, &n, &pacer, offsetof(struct go_pacer, headroom_is_percent));
 	pacer.headroom_is_percent = sweepgen & 1;
 	(void)go_sums_heap_goal(&pacer);
+	(void)go_sums_durations((struct span){ bytes, n }, sweepgen, sweepgen & 1 ? 1296 : 5768,
+				&hist);
 	if (!go_sums_of_heap((struct span){ bytes, n }, offsets, &heap))
 		return 0;
 	memset(&later, 0, sizeof(later));

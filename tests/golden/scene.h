@@ -186,6 +186,16 @@ static inline void fill_waiting(struct process_snap *p)
 	p->books_now = (struct proc_books){ .valid = true, .resident_bytes = 4096 };
 }
 
+static inline void fill_programs(void)
+{
+	scene.procs[0].program = (struct program_facts){ .runtime = "go",
+							 .runtime_version = "go1.24.4",
+							 .build_id = "c0ffee",
+							 .known = 1,
+							 .stripped = 1 };
+	scene.procs[2].program = (struct program_facts){ .known = 1 };
+}
+
 /* One of the two of the name is over, and its counters stay. */
 static inline void fill_go(void)
 {
@@ -199,6 +209,9 @@ static inline void fill_go(void)
 			      .freed_bytes = 43200000,
 			      .gc_cycles = { [GO_GC_AUTOMATIC] = 40, [GO_GC_FORCED] = 2 },
 			      .programs = 1,
+			      .pauses_known = 1,
+			      .pauses = { .sum = 3 * NS_PER_MS,
+					  .counts = { [10] = 60, [12] = 24 } },
 			      .cpu_known = 1,
 			      .cpu_ns = { 100 * NS_PER_MS, 2000 * NS_PER_MS, 30 * NS_PER_MS,
 					  4 * NS_PER_MS, 5000, 6000, 70 * SECOND, 8 * SECOND } },
@@ -231,6 +244,7 @@ static inline void fill_scene(void)
 	snprintf(p->id.exe, sizeof(p->id.exe), "%s", "/tmp/a \"b\" (deleted)");
 	fill_waiting(add_process("app", 4243));
 	fill_go();
+	fill_programs();
 
 	scene.snap.machine.steal_ticks = 5;
 	scene.snap.drops[DROP_ROWS_FULL] = 2;

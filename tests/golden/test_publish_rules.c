@@ -372,12 +372,14 @@ TEST(publish_time_of_runtimes_only_if_all_of_the_name_know_it)
 	fill_scene();
 	publish_scene();
 	CHECK_EQ_U64(nr_samples(FAM_GO_RUNTIME_CPU), NR_GO_CPU_CLASSES);
+	CHECK_EQ_U64(nr_samples(FAM_GO_GC_PAUSE), 1);
 	end_scene();
 
 	fill_scene();
 	scene.procs[2].go.counters.programs = 1; /* of the same name, and too old */
 	publish_scene();
 	CHECK_EQ_U64(nr_samples(FAM_GO_RUNTIME_CPU), 0);
+	CHECK_EQ_U64(nr_samples(FAM_GO_GC_PAUSE), 0);
 	CHECK(nr_samples(FAM_GO_GC_CYCLES) > 0);
 	end_scene();
 }

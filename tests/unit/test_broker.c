@@ -99,6 +99,12 @@ TEST(broker_texts_must_end_and_show_no_control_bytes)
 	r.go.state = NR_BROKER_GO_STATES;
 	CHECK(!broker_reply_check(&r, sizeof(r), &asked, &got));
 	r.go.state = 0;
+	memset(r.go.program.runtime_version, 'x', sizeof(r.go.program.runtime_version));
+	CHECK(!broker_reply_check(&r, sizeof(r), &asked, &got));
+	memset(&r.go.program, 0, sizeof(r.go.program));
+	r.go.program.stripped = 2;
+	CHECK(!broker_reply_check(&r, sizeof(r), &asked, &got));
+	r.go.program.stripped = 0;
 	r.more = 1; /* only lists have parts */
 	CHECK(!broker_reply_check(&r, sizeof(r), &asked, &got));
 }

@@ -6,8 +6,8 @@
 
 TEST(go_counters_never_go_down)
 {
-	struct go_counters last = { 10, 100, 5, 50, { 3, 1 }, 1, 1, { 7, 8 } };
-	struct go_counters now = { 12, 90, 5, 60, { 2, 2 }, 1, 0, { 6, 9 } };
+	struct go_counters last = { 10, 100, 5, 50, { 3, 1 }, 1, 1, { 7, 8 }, 1, { 0 } };
+	struct go_counters now = { 12, 90, 5, 60, { 2, 2 }, 1, 0, { 6, 9 }, 1, { 0 } };
 
 	go_counters_floor(&last, &now);
 	CHECK_EQ_U64(now.allocated_objects, 12);

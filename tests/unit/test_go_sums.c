@@ -231,3 +231,76 @@ TEST(goal_by_the_limit_keeps_headroom)
 	p.memory_limit = 1 * MIB;
 	CHECK_EQ_U64(go_sums_heap_goal(&p), 50 * MIB);
 }
+
+/* --- durations --- */
+
+/* What timeHistogram.record of Go 1.19 and of Go 1.20 does: the number of the count. */
+static u32 part_of_old(u64 duration)
+{
+	u32 super = 0, sub = (u32)duration;
+
+	if (duration >= 16) {
+		super = 64 - (u32)__builtin_clzll(duration) - 4;
+		if (super * 16 >= 45 * 16)
+			return 45 * 16 - 1;
+		sub = (u32)((duration >> (super - 1)) % 16);
+	}
+	return super * 16 + sub;
+}
+
+static u32 part_of_new(u64 duration)
+{
+	u32 len = duration ? 64 - (u32)__builtin_clzll(duration) : 0;
+	u32 bit = len < 9 ? 9 : len, bucket = len < 9 ? 0 : len - 9 + 1;
+
+	if (bucket >= 40)
+		return 40 * 4 + 1; /* the overflow, behind the underflow */
+	return bucket * 4 + (u32)((duration >> (bit - 1 - 2)) % 4);
+}
+
+static void check_duration(u64 duration, u32 want)
+{
+	static const struct {
+		u32 (*part_of)(u64 duration);
+		u64 bytes;
+	} shapes[] = { { part_of_old, 5768 }, { part_of_new, 1296 } };
+	static u8 image[8 + 5768];
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct span span = { image, 8 + shapes[i].bytes };
+		struct hist hist;
+
+		memset(image, 0, sizeof(image));
+		image[8 + 8 * (size_t)shapes[i].part_of(duration)] = 3;
+		CHECK(go_sums_durations(span, 8, shapes[i].bytes, &hist));
+		for (u32 k = 0; k < NR_HIST_BUCKETS; k++)
+			CHECK_EQ_U64(hist.counts[k], k == want ? 3 : 0);
+	}
+}
+
+TEST(durations_of_the_runtime_are_in_the_bucket_of_their_length)
+{
+	static const u64 others[] = { 0, 1, 15, 16, 255, 256, 511, 512, 1000, 123456789 };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		check_duration(others[i], hist_bucket(others[i]));
+	for (u32 i = 0; i < NR_HIST_BOUNDS; i++) {
+		check_duration(hist_bound(i) - 1, i);
+		check_duration(hist_bound(i) + 1, i + 1);
+		check_duration(hist_bound(i), i + 1); /* the runtime cannot tell it from longer */
+	}
+	check_duration(1ULL << 50, NR_HIST_BUCKETS - 1);
+}
+
+TEST(durations_of_another_shape_are_refused)
+{
+	static u8 image[1296];
+	const struct span span = { image, sizeof(image) };
+	struct hist hist;
+
+	CHECK(go_sums_durations(span, 0, 1296, &hist));
+	CHECK(!go_sums_durations(span, 8, 1296, &hist));
+	CHECK(!go_sums_durations(span, ~0ULL - 7, 1296, &hist));
+	CHECK(!go_sums_durations(span, 0, 1288, &hist));
+	CHECK(!go_sums_durations(span, 0, 5768, &hist));
+}

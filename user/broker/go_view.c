@@ -34,6 +34,8 @@ static void take(struct go_view *view, const struct broker_go *go, struct go_sta
 		view->last = now;
 		view->counted = true;
 	}
+	if (go->program.known)
+		view->program = go->program;
 	fill_last(view, ret_stats);
 	if (go->state != BROKER_GO_CURRENT)
 		return;

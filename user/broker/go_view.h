@@ -14,6 +14,7 @@
 /* Zeroed: nothing yet. */
 struct go_view {
 	struct go_counters last;
+	struct program_facts program;
 	bool counted, asked;
 };
 

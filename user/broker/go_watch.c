@@ -36,6 +36,7 @@ struct program {
 	struct target_worker worker;
 	int result; /* of go_live_plan */
 	struct go_live_plan plan;
+	struct program_facts facts;
 	char why[160];
 };
 
@@ -139,6 +140,18 @@ static void program_start(struct go_programs *programs, struct program *p, pid_t
 	programs->nr_running++;
 }
 
+static void program_facts(struct program *p, const struct target *target)
+{
+	p->facts.known = 1;
+	p->facts.stripped = !target->file.symtab;
+	snprintf(p->facts.build_id, sizeof(p->facts.build_id), "%s", target->file.build_id);
+	if (strcmp(target->runtime, runtime_go.name) != 0)
+		return;
+	snprintf(p->facts.runtime, sizeof(p->facts.runtime), "%s", "go");
+	snprintf(p->facts.runtime_version, sizeof(p->facts.runtime_version), "%.31s",
+		 target->go.version_text);
+}
+
 static void program_step(struct go_programs *programs, struct program *p)
 {
 	struct target *target = calloc(1, sizeof(*target));
@@ -147,8 +160,10 @@ static void program_step(struct go_programs *programs, struct program *p)
 		       : -EAGAIN;
 
 	if (r != -EAGAIN) {
-		if (!r)
+		if (!r) {
+			program_facts(p, target);
 			r = go_live_plan(target, &p->plan, &err);
+		}
 		target_worker_done(&p->worker);
 		programs->nr_running--;
 		program_end(p, r, &err);
@@ -233,6 +248,7 @@ static void read_now(struct go_programs *programs, struct go_watch *watch, pid_t
 	program_wait(programs, p, patience_ns);
 	if (p->state != PROGRAM_READ)
 		return;
+	watch->facts = p->facts;
 	if (p->result) {
 		/* No Go program, and no program of 64 bits, are no failure. */
 		if (p->result != -ENOENT && p->result != -EINVAL)

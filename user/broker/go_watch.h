@@ -22,6 +22,7 @@ struct go_watch {
 	size_t program;		   /* its number plus 1, of @live or of @why */
 	struct go_counters before; /* of programs that it executed earlier */
 	struct go_counters last;
+	struct program_facts facts; /* of the program that it executes */
 	bool counted;
 	bool refused;  /* it is a Go program, and @why it cannot be read */
 	char why[160]; /* "" if it is read, or is not Go */

@@ -50,16 +50,27 @@ static bool check_pids(const struct broker_reply *r)
 	return true;
 }
 
-static bool check_go(struct broker_go *go)
+/* Whether a text ends; then it shows no control bytes. */
+static bool clean_text(char *text, size_t n)
 {
-	if (go->state >= NR_BROKER_GO_STATES || go->counted > 1 ||
-	    !text_ends(go->why, sizeof(go->why)))
+	if (!text_ends(text, n))
 		return false;
-	for (char *c = go->why; *c; c++) {
+	for (char *c = text; *c; c++) {
 		if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
 			*c = '?';
 	}
 	return true;
+}
+
+static bool check_go(struct broker_go *go)
+{
+	struct program_facts *p = &go->program;
+
+	return go->state < NR_BROKER_GO_STATES && go->counted <= 1 && p->known <= 1 &&
+	       p->stripped <= 1 && clean_text(go->why, sizeof(go->why)) &&
+	       clean_text(p->runtime, sizeof(p->runtime)) &&
+	       clean_text(p->runtime_version, sizeof(p->runtime_version)) &&
+	       clean_text(p->build_id, sizeof(p->build_id));
 }
 
 static bool check_body(struct broker_reply *r)

@@ -66,6 +66,7 @@ struct broker_go {
 	u32 counted; /* 0 or 1 */
 	struct go_counters counters;
 	struct go_gauges gauges; /* if the state is CURRENT */
+	struct program_facts program;
 	char why[160];
 };
 

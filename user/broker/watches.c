@@ -114,6 +114,7 @@ int watches_read(struct watches *watches, pid_t pid, u64 start_ticks, u64 patien
 	ret_go->counted = stats.counted;
 	ret_go->counters = stats.counters;
 	ret_go->gauges = stats.gauges;
+	ret_go->program = w->go.facts;
 	snprintf(ret_go->why, sizeof(ret_go->why), "%s", w->go.why);
 	return 0;
 }

@@ -74,6 +74,14 @@ static void fill_ourselves(struct snapshot *snap)
 	snap->machine.steal_ticks = 1;
 }
 
+static void fill_program(struct program_facts *program, const char *text)
+{
+	program->known = 1;
+	snprintf(program->runtime, sizeof(program->runtime), "%s", text);
+	snprintf(program->runtime_version, sizeof(program->runtime_version), "%s", text);
+	snprintf(program->build_id, sizeof(program->build_id), "%s", text);
+}
+
 /* @text stands for everything that is not ours to choose: names, reasons, versions. */
 static int make_up(struct made_up *m, enum what_happens what, const char *text)
 {
@@ -104,6 +112,8 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 	p->incarnations = 1;
 	p->books_begin.valid = p->books_now.valid = true;
 	p->go.counted = p->go.current = true;
+	p->go.counters.programs = p->go.counters.cpu_known = p->go.counters.pauses_known = 1;
+	fill_program(&p->program, text);
 	fill_thread(p);
 	if (!p->threads)
 		return -ENOMEM;

@@ -86,6 +86,7 @@ static void read_go(struct observer *o, struct snapshot *snap)
 		else
 			go_view_ended(view, o->config.broker, &p->id, &p->go);
 		p->go.begin_wall_ns = p->id.start_wall_ns;
+		p->program = view->program;
 	}
 	go_view_state(&sum, &snap->groups[GROUP_GO]);
 }

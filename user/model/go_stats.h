@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "hist.h"
 #include "types.h"
 
 /* What the address space of the runtime is for; the sum is MemStats.Sys. */
@@ -45,6 +46,8 @@ struct go_counters {
 	u64 programs;  /* that are in here */
 	u64 cpu_known; /* of which in @cpu_ns: runtimes before Go 1.20 do not count it */
 	u64 cpu_ns[NR_GO_CPU_CLASSES];
+	u64 pauses_known;   /* of @programs, which are in @pauses */
+	struct hist pauses; /* times that a cycle stopped the world */
 };
 
 /* As things are. */

@@ -455,9 +455,10 @@ static void publish_go_gauges(struct publication *pub)
 }
 
 /* They count since the program started, not since it is observed. */
-static struct sample *add_go_counter(struct publication *pub, enum family_id id, u64 value)
+static struct sample *add_go_sample(struct publication *pub, enum family_id id,
+				    enum value_kind kind, u64 value)
 {
-	struct sample *s = add_process(pub, id, VALUE_COUNT, value);
+	struct sample *s = add_process(pub, id, kind, value);
 
 	s->created_wall_ns = pub->m->go.begin_wall_ns;
 	return s;
@@ -471,19 +472,19 @@ static void publish_go(struct publication *pub)
 	/* While the group is down, counters stay where they were. */
 	if (!pub->m->go.counted)
 		return;
-	(void)add_go_counter(pub, FAM_GO_ALLOCATED_OBJECTS, c->allocated_objects);
-	(void)add_go_counter(pub, FAM_GO_ALLOCATED_BYTES, c->allocated_bytes);
-	(void)add_go_counter(pub, FAM_GO_FREED_OBJECTS, c->freed_objects);
-	(void)add_go_counter(pub, FAM_GO_FREED_BYTES, c->freed_bytes);
+	(void)add_go_sample(pub, FAM_GO_ALLOCATED_OBJECTS, VALUE_COUNT, c->allocated_objects);
+	(void)add_go_sample(pub, FAM_GO_ALLOCATED_BYTES, VALUE_COUNT, c->allocated_bytes);
+	(void)add_go_sample(pub, FAM_GO_FREED_OBJECTS, VALUE_COUNT, c->freed_objects);
+	(void)add_go_sample(pub, FAM_GO_FREED_BYTES, VALUE_COUNT, c->freed_bytes);
 	for (u32 i = 0; i < NR_GO_GC_KINDS; i++)
-		label(pub, add_go_counter(pub, FAM_GO_GC_CYCLES, c->gc_cycles[i]), "kind",
-		      go_gc_names[i]);
+		label(pub, add_go_sample(pub, FAM_GO_GC_CYCLES, VALUE_COUNT, c->gc_cycles[i]),
+		      "kind", go_gc_names[i]);
 	/* A sum that one program is missing from is no sum. */
+	if (c->pauses_known && c->pauses_known == c->programs)
+		add_hist_sample(pub, add_go_sample(pub, FAM_GO_GC_PAUSE, VALUE_NS, 0), &c->pauses);
 	for (u32 i = 0; i < NR_GO_CPU_CLASSES && c->cpu_known && c->cpu_known == c->programs; i++) {
-		struct sample *s = add_process(pub, FAM_GO_RUNTIME_CPU, VALUE_NS, c->cpu_ns[i]);
-
-		s->created_wall_ns = pub->m->go.begin_wall_ns;
-		label(pub, s, "class", go_cpu_names[i]);
+		label(pub, add_go_sample(pub, FAM_GO_RUNTIME_CPU, VALUE_NS, c->cpu_ns[i]), "class",
+		      go_cpu_names[i]);
 	}
 	if (pub->m->go.current)
 		publish_go_gauges(pub);
@@ -524,6 +525,20 @@ static void publish_name(struct publication *pub)
 	publish_identities(pub);
 }
 
+/* What is not known of a program has no label. */
+static void label_program(struct publication *pub, struct sample *s, const struct program_facts *p)
+{
+	if (!p->known)
+		return;
+	if (*p->build_id)
+		label(pub, s, "build_id", p->build_id);
+	if (*p->runtime)
+		label(pub, s, "runtime", p->runtime);
+	if (*p->runtime_version)
+		label(pub, s, "runtime_version", p->runtime_version);
+	label(pub, s, "stripped", p->stripped ? "true" : "false");
+}
+
 /* Identity of each incarnation: the only place with a pid by default. */
 static void publish_incarnation(struct publication *pub, const struct process_snap *p)
 {
@@ -535,6 +550,7 @@ static void publish_incarnation(struct publication *pub, const struct process_sn
 	label(pub, s, "pid", pid);
 	label(pub, s, "comm", p->id.comm);
 	label(pub, s, "exe", p->id.exe);
+	label_program(pub, s, &p->program);
 	s = add_value(pub, FAM_PROCESS_START, VALUE_NS, p->id.start_wall_ns);
 	label(pub, s, "process", p->id.name);
 	label(pub, s, "pid", pid);

@@ -26,6 +26,15 @@ struct process_identity {
 	char exe[4096];
 };
 
+/* What the file of a program says; texts are "" where it does not. */
+struct program_facts {
+	char runtime[16];	  /* "go"; "" for none that is known */
+	char runtime_version[32]; /* "go1.24.4" */
+	char build_id[65];	  /* GNU's, as hexadecimal digits */
+	u8 known;		  /* 0: the file was not read, and nothing here counts */
+	u8 stripped;		  /* it has no table of symbols */
+};
+
 /* The system call that a thread is in before it is observed, from /proc. */
 struct thread_call {
 	u32 tid;
@@ -140,6 +149,7 @@ struct process_snap {
 	struct proc_books books_begin, books_now;
 	struct task_counts ended_begin, ended_now; /* kernel's sums of released threads */
 	struct go_stats go;
+	struct program_facts program; /* that it executes, or executed last */
 };
 
 struct group_state {

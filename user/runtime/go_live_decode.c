@@ -198,6 +198,28 @@ static void find_cpu(struct go_live *live)
 	live->cpu_bytes = known ? (size_t)bytes : 0;
 }
 
+/* Pauses are not needed either. From Go 1.22 on they are in runtime.sched, before in its memstats.
+ */
+static enum go_field pauses_field(const struct go_live *live)
+{
+	return live->plan.minor >= 22 ? GO_FIELD_SCHEDT_STW_TOTAL_TIME_GC
+				      : GO_FIELD_MSTATS_GC_PAUSE_DIST;
+}
+
+static void find_pauses(struct go_live *live)
+{
+	const s32 *at = live->plan.offsets;
+	enum go_field field = pauses_field(live);
+	s32 bytes = at[GO_FIELD_TIME_HISTOGRAM_SIZE];
+
+	live->pause_histogram_bytes = 0;
+	if (bytes <= 0 || at[field] < 0 || at[GO_FIELD_MSTATS_PAUSE_TOTAL_NS] < 0)
+		return;
+	live->pause_histogram_bytes = (u64)bytes;
+	if (field == GO_FIELD_SCHEDT_STW_TOTAL_TIME_GC)
+		live->sched_bytes = larger(live->sched_bytes, end_of(live, field, (size_t)bytes));
+}
+
 int go_live_sizes(struct go_live *live, struct err *err)
 {
 	const enum go_field *lists = free_lists[live->plan.minor >= 25];
@@ -209,6 +231,7 @@ int go_live_sizes(struct go_live *live, struct err *err)
 	live->controller_bytes = end_of(live, GO_FIELD_GC_CONTROLLER_STATE_SIZE, 0);
 	live->sched_bytes = larger(end_of(live, GO_FIELD_SCHEDT_NGSYS, 4),
 				   larger(end_of(live, lists[1], 4), end_of(live, lists[2], 4)));
+	find_pauses(live);
 	live->span_bytes = span_end > span_begin ? span_end - span_begin : 0;
 	if (!live->memstats_bytes || live->memstats_bytes > MAX_VARIABLE_BYTES ||
 	    !live->controller_bytes || live->controller_bytes > MAX_VARIABLE_BYTES ||
@@ -336,6 +359,23 @@ static void cpu_classes(const struct go_live *live, const struct go_globals *glo
 	}
 }
 
+/* The sum is brought up to date at the end of a cycle; a pause is counted when it ends. */
+static void pauses(const struct go_live *live, const struct go_globals *globals,
+		   struct go_counters *ret)
+{
+	const struct span stats = go_live_memstats(live, globals);
+	const struct span sched = { globals->sched, live->sched_bytes };
+	enum go_field field = pauses_field(live);
+	s32 at = live->plan.offsets[field];
+
+	if (!live->pause_histogram_bytes ||
+	    !go_sums_durations(field == GO_FIELD_MSTATS_GC_PAUSE_DIST ? stats : sched, (u64)at,
+			       live->pause_histogram_bytes, &ret->pauses))
+		return;
+	ret->pauses_known = 1;
+	ret->pauses.sum = u64_of(&stats, live->plan.offsets[GO_FIELD_MSTATS_PAUSE_TOTAL_NS]);
+}
+
 bool go_live_decode(const struct go_live *live, const struct go_globals *globals,
 		    const struct go_heap_sums *heap, struct go_gauges *ret_gauges,
 		    struct go_counters *ret_counters)
@@ -360,6 +400,7 @@ bool go_live_decode(const struct go_live *live, const struct go_globals *globals
 		return false;
 	*ret_gauges = g;
 	cpu_classes(live, globals, ret_counters);
+	pauses(live, globals, ret_counters);
 	ret_counters->gc_cycles[GO_GC_FORCED] = forced;
 	/* The runtime counts the cycle first. */
 	ret_counters->gc_cycles[GO_GC_AUTOMATIC] = cycles > forced ? cycles - forced : 0;

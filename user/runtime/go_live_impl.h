@@ -51,7 +51,8 @@ struct go_live {
 	struct go_live_plan plan;
 	struct go_memory memory;
 	u64 bias;
-	size_t cpu_bytes; /* 0: this runtime has none, or it was not found */
+	size_t cpu_bytes;	   /* 0: this runtime has none, or it was not found */
+	u64 pause_histogram_bytes; /* 0: it is not known where it is */
 	u16 class_bytes[GO_SIZE_CLASSES];
 	size_t memstats_bytes, controller_bytes, sched_bytes, span_bytes;
 	struct go_globals before, after;

@@ -178,6 +178,60 @@ static u64 limit_goal(const struct go_pacer *p)
 	return goal < p->heap_marked ? p->heap_marked : goal;
 }
 
+/* --- durations --- */
+
+/*
+ * runtime.timeHistogram: @nr_octaves of 2^@part_bits counts, the first for all below 2^@first_bits
+ * ns; then those below 0 and, in the later shape, those above.
+ */
+static const struct durations_shape {
+	u32 bytes, nr_octaves, part_bits, first_bits;
+	bool has_overflow;
+} durations_shapes[] = {
+	{ 8 * (45 * 16 + 1), 45, 4, 4, false },
+	{ 8 * (40 * 4 + 2), 40, 2, 8, true },
+};
+
+/* The longest duration that is counted in part @i. */
+static u64 part_end(const struct durations_shape *shape, u32 i)
+{
+	u32 octave = i >> shape->part_bits, part = i & ((1u << shape->part_bits) - 1);
+	u64 base = octave ? 1ULL << (shape->first_bits + octave - 1) : 0;
+	u64 width = (octave ? base : 1ULL << shape->first_bits) >> shape->part_bits;
+
+	return base + (part + 1) * width - 1;
+}
+
+bool go_sums_durations(struct span image, u64 offset, u64 histogram_bytes, struct hist *ret_hist)
+{
+	const struct durations_shape *shape = durations_shapes;
+	struct hist hist = { 0 };
+	u64 count;
+	u32 i, n;
+
+	if (shape->bytes != histogram_bytes)
+		shape++;
+	if (shape->bytes != histogram_bytes)
+		return false;
+	n = shape->nr_octaves << shape->part_bits;
+	for (i = 0; i < n; i++) {
+		if (!span_u64_at(&image, offset + 8ULL * i, &count))
+			return false;
+		hist.counts[hist_bucket(part_end(shape, i))] += count;
+	}
+	/* Clocks that went back. */
+	if (!span_u64_at(&image, offset + 8ULL * n, &count))
+		return false;
+	hist.counts[0] += count;
+	if (shape->has_overflow) {
+		if (!span_u64_at(&image, offset + 8ULL * (n + 1), &count))
+			return false;
+		hist.counts[NR_HIST_BUCKETS - 1] += count;
+	}
+	*ret_hist = hist;
+	return true;
+}
+
 u64 go_sums_heap_goal(const struct go_pacer *pacer)
 {
 	u64 goal = pacer->percent_goal, by_limit = limit_goal(pacer);

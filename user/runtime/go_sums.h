@@ -69,6 +69,15 @@ u64 go_sums_between(const struct go_heap_sums *before, const struct go_heap_sums
 void go_sums_count(const struct go_heap_sums *heap, const struct go_cache_sums *caches,
 		   const u16 class_bytes[GO_SIZE_CLASSES], struct go_counters *ret_counters);
 
+/*
+ * Put runtime.timeHistogram at @offset of @image into our buckets, which are unions of its own:
+ * exact, but for a duration of just a bound's length. @histogram_bytes, the size of the type, tells
+ * which of its two shapes it is. Without a sum. False if it is none of them, or not all there.
+ *
+ * Source: Go src/runtime/histogram.go: 16 parts an octave up to Go 1.19, then 4.
+ */
+bool go_sums_durations(struct span image, u64 offset, u64 histogram_bytes, struct hist *ret_hist);
+
 /* Members of gcControllerState that the heap goal is made from. */
 struct go_pacer {
 	u64 percent_goal, sweep_trigger, triggered, heap_marked;

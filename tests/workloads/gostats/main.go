@@ -7,6 +7,7 @@
 //
 //	stats      what runtime.ReadMemStats says
 //	times      what runtime/metrics says of the collector's CPU time, in ns
+//	pauses     the sum of the times that the collector stopped the world, and how many there were by length
 //	small N    allocate N objects of 48 bytes and keep them
 //	tiny N     allocate N objects of 8 bytes without pointers and keep them
 //	empty N    allocate N objects of no size
@@ -54,6 +55,7 @@ var (
 		{Name: "/cpu/classes/gc/mark/idle:cpu-seconds"},
 		{Name: "/cpu/classes/gc/pause:cpu-seconds"},
 	}
+	pauses    = []metrics.Sample{{Name: "/gc/pauses:seconds"}}
 	timeNames = [4]string{"cpu_gc_mark_assist", "cpu_gc_mark_dedicated", "cpu_gc_mark_idle", "cpu_gc_pause"}
 
 	sink    interface{}
@@ -156,6 +158,19 @@ func tellTimes() {
 	}
 }
 
+// tellPauses names each length in ns by its bucket's lower bound; a pause is not shorter. It allocates, too.
+func tellPauses() {
+	runtime.ReadMemStats(&stats)
+	metrics.Read(pauses)
+	field("pause_total_ns", stats.PauseTotalNs)
+	h := pauses[0].Value.Float64Histogram()
+	for i, n := range h.Counts {
+		if n > 0 {
+			field("from_"+strconv.FormatInt(int64(math.Round(math.Max(h.Buckets[i], 0)*1e9)), 10), n)
+		}
+	}
+}
+
 // allocate makes objects of all sorts that live for a while.
 func allocate(seed int) {
 	var ring [512]interface{}
@@ -186,6 +201,8 @@ func do(verb []byte, n int) {
 		tell()
 	case "times":
 		tellTimes()
+	case "pauses":
+		tellPauses()
 	case "small":
 		for i := 0; i < n; i++ {
 			small = append(small, new([48]byte))
