@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "user/model/errno_names.h"
-#include "user/model/merge.h"
+#include "user/model/publish_impl.h"
 #include "user/model/syscall_names.h"
 
 static const char *const mode_names[NR_MODES] = { "user", "system" };
@@ -45,60 +45,11 @@ static const char *const group_names[NR_GROUPS] = {
 #undef GROUP
 };
 
-static const char *const go_memory_names[NR_GO_MEMORY_CLASSES] = {
-	[GO_MEMORY_LIVE] = "live",	   [GO_MEMORY_FREE] = "free",
-	[GO_MEMORY_RELEASED] = "released", [GO_MEMORY_STACKS] = "stacks",
-	[GO_MEMORY_METADATA] = "metadata", [GO_MEMORY_OTHER] = "other",
-};
-static const char *const go_cpu_names[NR_GO_CPU_CLASSES] = {
-	"gc_mark_assist",  "gc_mark_dedicated",	  "gc_mark_idle", "gc_pause",
-	"scavenge_assist", "scavenge_background", "idle",	  "user",
-};
-static const char *const go_gc_names[NR_GO_GC_KINDS] = { "automatic", "forced" };
-
 static const char *const outcome_names[NR_OUTCOMES] = {
 	[OUTCOME_GOOD] = "good",
 	[OUTCOME_EMPTY] = "empty",
 	[OUTCOME_UNKNOWN] = "unknown",
 };
-
-/* One publication under way. */
-struct publication {
-	const struct snapshot *snap;
-	const struct exporter_facts *facts;
-	struct family_set *set;
-	const struct merged *m;
-	/* The account of @m under way, and its label; NULL: its processes' are not told apart. */
-	const u64 *cells, *calls;
-	const char *interaction;
-	bool outcomes_judged, outcomes_bad; /* of all kinds that have a rule */
-};
-
-static struct sample *add_value(struct publication *pub, enum family_id id, enum value_kind kind,
-				u64 value)
-{
-	struct sample *s = family_add(pub->set, id);
-
-	s->kind = kind;
-	s->u = value;
-	return s;
-}
-
-/* A sample of a process name, with its labels. */
-static struct sample *add_process(struct publication *pub, enum family_id id, enum value_kind kind,
-				  u64 value)
-{
-	struct sample *s = add_value(pub, id, kind, value);
-	char pid[16];
-
-	sample_label(pub->set, s, "process", pub->m->name);
-	if (pub->facts->label_pid && pub->m->pid) { /* 0: processes that ended, or `other` */
-		snprintf(pid, sizeof(pid), "%d", (int)pub->m->pid);
-		sample_label(pub->set, s, "pid", pid);
-	}
-	s->created_wall_ns = pub->m->begin_wall_ns;
-	return s;
-}
 
 /* A sample of an account of a process. */
 static struct sample *add_account(struct publication *pub, enum family_id id, enum value_kind kind,
@@ -109,23 +60,6 @@ static struct sample *add_account(struct publication *pub, enum family_id id, en
 	if (pub->interaction)
 		sample_label(pub->set, s, "interaction", pub->interaction);
 	return s;
-}
-
-static void add_hist_sample(struct publication *pub, struct sample *s, const struct hist *hist)
-{
-	struct hist *copy = arena_zalloc(&pub->set->arena, sizeof(*copy));
-
-	if (!copy) {
-		pub->set->failed = true;
-		return;
-	}
-	*copy = *hist;
-	s->hist = copy;
-}
-
-static void label(struct publication *pub, struct sample *s, const char *name, const char *value)
-{
-	sample_label(pub->set, s, name, value);
 }
 
 static void label_syscall(struct publication *pub, struct sample *s, u32 abi, u32 nr)
@@ -437,57 +371,6 @@ static void publish_interactions(struct publication *pub)
 	if (pub->m->goroutines && pub->snap->groups[GROUP_SCHED].up)
 		(void)add_process(pub, FAM_INTERACTION_SPLIT, VALUE_NS,
 				  pub->m->cells[CELL_SPLIT_CPU]);
-}
-
-static void publish_go_gauges(struct publication *pub)
-{
-	const struct go_gauges *g = &pub->m->go.gauges;
-
-	(void)add_process(pub, FAM_GO_HEAP_LIVE, VALUE_COUNT, g->heap_live_bytes);
-	(void)add_process(pub, FAM_GO_HEAP_GOAL, VALUE_COUNT, g->heap_goal_bytes);
-	(void)add_process(pub, FAM_GO_GOROUTINES, VALUE_COUNT, g->goroutines);
-	(void)add_process(pub, FAM_GO_MAX_PROCS, VALUE_COUNT, g->max_procs);
-	(void)add_process(pub, FAM_GO_MEMORY_LIMIT, VALUE_COUNT, g->memory_limit_bytes);
-	add_process(pub, FAM_GO_GC_PERCENT, VALUE_REAL, 0)->real = (double)g->gc_percent;
-	for (u32 i = 0; i < NR_GO_MEMORY_CLASSES; i++)
-		label(pub, add_process(pub, FAM_GO_MEMORY, VALUE_COUNT, g->memory_bytes[i]),
-		      "class", go_memory_names[i]);
-}
-
-/* They count since the program started, not since it is observed. */
-static struct sample *add_go_sample(struct publication *pub, enum family_id id,
-				    enum value_kind kind, u64 value)
-{
-	struct sample *s = add_process(pub, id, kind, value);
-
-	s->created_wall_ns = pub->m->go.begin_wall_ns;
-	return s;
-}
-
-/* Counters stay when the process has ended; gauges do not. */
-static void publish_go(struct publication *pub)
-{
-	const struct go_counters *c = &pub->m->go.counters;
-
-	/* While the group is down, counters stay where they were. */
-	if (!pub->m->go.counted)
-		return;
-	(void)add_go_sample(pub, FAM_GO_ALLOCATED_OBJECTS, VALUE_COUNT, c->allocated_objects);
-	(void)add_go_sample(pub, FAM_GO_ALLOCATED_BYTES, VALUE_COUNT, c->allocated_bytes);
-	(void)add_go_sample(pub, FAM_GO_FREED_OBJECTS, VALUE_COUNT, c->freed_objects);
-	(void)add_go_sample(pub, FAM_GO_FREED_BYTES, VALUE_COUNT, c->freed_bytes);
-	for (u32 i = 0; i < NR_GO_GC_KINDS; i++)
-		label(pub, add_go_sample(pub, FAM_GO_GC_CYCLES, VALUE_COUNT, c->gc_cycles[i]),
-		      "kind", go_gc_names[i]);
-	/* A sum that one program is missing from is no sum. */
-	if (c->pauses_known && c->pauses_known == c->programs)
-		add_hist_sample(pub, add_go_sample(pub, FAM_GO_GC_PAUSE, VALUE_NS, 0), &c->pauses);
-	for (u32 i = 0; i < NR_GO_CPU_CLASSES && c->cpu_known && c->cpu_known == c->programs; i++) {
-		label(pub, add_go_sample(pub, FAM_GO_RUNTIME_CPU, VALUE_NS, c->cpu_ns[i]), "class",
-		      go_cpu_names[i]);
-	}
-	if (pub->m->go.current)
-		publish_go_gauges(pub);
 }
 
 static void publish_identities(struct publication *pub)
