@@ -10,6 +10,7 @@
 #include "user/cmd/inspect.h"
 #include "user/cmd/options.h"
 #include "user/cmd/profile.h"
+#include "user/cmd/record.h"
 #include "user/cmd/report.h"
 #include "user/cmd/selftest.h"
 #include "user/cmd/serve.h"
@@ -25,6 +26,8 @@ static const struct command {
 } commands[] = {
 	{ "serve", cmd_serve, "observe and serve metrics (the default)" },
 	{ "top", cmd_top, "the same, with a live table on the terminal" },
+	{ "record", cmd_record,
+	  "what targets do in a window, into a file: -o FILE [--duration T]" },
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
 	{ "inspect", cmd_inspect, "what is known of a program: --pid PID, or FILE" },
 	{ "profile", cmd_profile, "what a pprof FILE says: values, cut stacks, top functions" },

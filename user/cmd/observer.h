@@ -12,6 +12,7 @@
 
 struct broker_client;
 struct observer;
+struct record_frame;
 
 struct observer_config {
 	struct bpf_bounds bounds; /* max_pid is cut to that of the machine */
@@ -126,5 +127,8 @@ bool observer_may_go_on(const struct observer *o);
 
 /* Snapshot and publish into an empty set (family_set_done). */
 int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err);
+
+/* The same as an (empty) frame of a record: with the edge in which it was read, and its time. */
+int observer_frame(struct observer *o, struct record_frame *ret_frame, struct err *err);
 
 #endif /* SKYOBSERVE_CMD_OBSERVER_H */

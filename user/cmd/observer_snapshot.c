@@ -7,11 +7,13 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "user/base/clock.h"
 #include "user/bpf/collect.h"
 #include "user/bpf/libbpf_version.h"
 #include "user/cmd/observer_impl.h"
 #include "user/cmd/version.h"
 #include "user/model/publish.h"
+#include "user/model/record.h"
 #include "user/proc/procfs.h"
 
 #define FOLD_INTERVAL_NS (100 * NS_PER_MS)
@@ -242,7 +244,9 @@ static void exporter_facts(const struct observer *o, u64 scrape_ns, const char *
 	};
 }
 
-int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err)
+/* @ret_snap is emptied; its times stay. */
+static int publish_snapshot(struct observer *o, struct snapshot *ret_snap,
+			    struct family_set *ret_set, struct err *err)
 {
 	struct process_totals *totals = NULL;
 	struct exporter_facts facts;
@@ -256,7 +260,27 @@ int observer_publish(struct observer *o, struct family_set *ret_set, struct err 
 		return r;
 	exporter_facts(o, observer_now() - begin, uname(&uts) ? "" : uts.machine, &facts);
 	publish(&snap, totals, &facts, ret_set);
+	ret_snap->begin_ns = snap.begin_ns;
+	ret_snap->end_ns = snap.end_ns;
 	snapshot_done(&snap);
 	free(totals);
 	return ret_set->failed ? err_set(err, -ENOMEM, "no memory for the metrics") : 0;
+}
+
+int observer_publish(struct observer *o, struct family_set *ret_set, struct err *err)
+{
+	struct snapshot times = { 0 };
+
+	return publish_snapshot(o, &times, ret_set, err);
+}
+
+int observer_frame(struct observer *o, struct record_frame *ret_frame, struct err *err)
+{
+	struct snapshot times = { 0 };
+	int r = publish_snapshot(o, &times, &ret_frame->set, err);
+
+	ret_frame->begin_ns = times.begin_ns;
+	ret_frame->end_ns = times.end_ns;
+	ret_frame->wall_ns = times.begin_ns + clock_wall_minus_monotonic_ns();
+	return r;
 }

@@ -147,7 +147,11 @@ static int take_value(struct options *o, const struct option_row *row, const cha
 static int take_option(struct options *o, char *word, char ***argv, struct err *err)
 {
 	const char *value = NULL;
-	const struct option_row *row = find_row(word + 2, &value);
+	const struct option_row *row;
+
+	if (!strcmp(word, "-o")) /* as compilers have it */
+		word = "--output";
+	row = find_row(word + 2, &value);
 
 	if (!row)
 		return err_set(err, -EINVAL, "`%s` is not an option; see --help", word);
@@ -191,7 +195,7 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 		}
 		if (!strcmp(word, "-h"))
 			o->help = true;
-		else if (!strncmp(word, "--", 2) && word[2])
+		else if ((!strncmp(word, "--", 2) && word[2]) || !strcmp(word, "-o"))
 			r = take_option(o, word, &argv, err);
 		else if (word[0] == '-' && word[1])
 			r = err_set(err, -EINVAL, "`%s` is not an option; see --help", word);

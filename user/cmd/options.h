@@ -26,6 +26,9 @@ struct options {
 	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, raw, markdown, help,
 		version;
 	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;
+	/* Of records. */
+	const char *output, *duration;
+	bool isolated, selftest;
 };
 
 /*

@@ -20,6 +20,7 @@
 #include "user/cmd/live.h"
 #include "user/cmd/observer.h"
 #include "user/cmd/program.h"
+#include "user/cmd/recorder.h"
 #include "user/cmd/serve_broker.h"
 #include "user/cmd/serve_privilege.h"
 #include "user/cmd/targets.h"
@@ -33,11 +34,13 @@ struct serve {
 	struct broker_client *broker; /* NULL: none is needed */
 	struct observer *observer;
 	struct http_server *http;
-	struct live *live; /* NULL without a table */
+	struct live *live;	   /* NULL without a table */
+	struct recorder *recorder; /* NULL: for scrapes; else there is no @http */
+	enum record_end end;	   /* what ended a record */
 	struct program program;
 	struct kinds_choice kinds; /* until the observer is open */
 	u64 rescanned_ns;
-	int epoll_fd, signal_fd, timer_fd, refresh_fd;
+	int epoll_fd, signal_fd, timer_fd, refresh_fd, duration_fd;
 	bool stop;
 	int status;
 };
@@ -48,6 +51,7 @@ enum {
 	EVENT_SIGNAL,
 	EVENT_TIMER,
 	EVENT_REFRESH,
+	EVENT_DURATION,
 	EVENT_BROKER,
 	EVENT_ENDED
 };
@@ -102,16 +106,22 @@ static int watch(struct serve *s, int fd, u64 what)
 	return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-/* A timer of the loop: the first time after @first_ns, then every @period_ns. */
-static int open_timer(struct serve *s, u64 first_ns, u64 period_ns, u64 what, int *ret_fd)
+/* The first time after @first_ns (0: not yet), then every @period_ns. */
+static int set_timer(int fd, u64 first_ns, u64 period_ns)
 {
 	const struct itimerspec when = {
 		.it_value = { (time_t)(first_ns / NS_PER_SEC), (long)(first_ns % NS_PER_SEC) },
 		.it_interval = { (time_t)(period_ns / NS_PER_SEC), (long)(period_ns % NS_PER_SEC) },
 	};
 
+	return timerfd_settime(fd, 0, &when, NULL) ? -errno : 0;
+}
+
+/* A timer of the loop. */
+static int open_timer(struct serve *s, u64 first_ns, u64 period_ns, u64 what, int *ret_fd)
+{
 	*ret_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	if (*ret_fd < 0 || timerfd_settime(*ret_fd, 0, &when, NULL))
+	if (*ret_fd < 0 || set_timer(*ret_fd, first_ns, period_ns))
 		return -errno;
 	return watch(s, *ret_fd, what);
 }
@@ -135,7 +145,9 @@ static int open_loop(struct serve *s, struct err *err)
 	    open_timer(s, NS_PER_SEC, o->interval_seconds * NS_PER_SEC, EVENT_TIMER,
 		       &s->timer_fd) ||
 	    open_timer(s, refresh, refresh, EVENT_REFRESH, &s->refresh_fd) ||
-	    watch(s, http_server_fd(s->http), EVENT_HTTP) || watch(s, s->signal_fd, EVENT_SIGNAL) ||
+	    open_timer(s, 0, 0, EVENT_DURATION, &s->duration_fd) ||
+	    (s->http && watch(s, http_server_fd(s->http), EVENT_HTTP)) ||
+	    watch(s, s->signal_fd, EVENT_SIGNAL) ||
 	    (s->broker && watch(s, broker_client_fd(s->broker), EVENT_BROKER)) ||
 	    watch(s, observer_fd(s->observer), EVENT_ENDED))
 		return err_set(err, -errno, "cannot set up the event loop: %s", strerror(errno));
@@ -156,6 +168,7 @@ static void on_signal(struct serve *s)
 		if (info.ssi_signo == SIGHUP)
 			continue; /* nothing to read again; must not end a long observation */
 		s->stop = true;
+		s->end = RECORD_END_SIGNAL;
 	}
 }
 
@@ -168,12 +181,17 @@ static bool timer_is_due(int fd)
 
 static void end_with_targets(struct serve *s)
 {
+	const struct options *o = s->options;
+	/* Nobody else is to come. */
+	bool over = s->recorder && o->pids.n && !serve_targets_come(o);
+
 	/* One that came and went between two looks has no descriptor to tell of its end. */
-	if (!s->options->exit_with_target || !observer_age_ns(s->observer) ||
+	if (!(o->exit_with_target || over) || !observer_age_ns(s->observer) ||
 	    observer_alive(s->observer))
 		return;
 	s->stop = true;
 	s->status = EXIT_INVALID;
+	s->end = RECORD_END_TARGETS;
 }
 
 static void on_ended(struct serve *s)
@@ -191,8 +209,10 @@ static void on_ended(struct serve *s)
 	if (s->program.pid) {
 		int status = program_status(&s->program);
 
-		s->stop = status >= 0;
+		s->stop |= status >= 0;
 		s->status = status >= 0 ? status : 0;
+		if (status >= 0)
+			s->end = RECORD_END_PROGRAM;
 		return;
 	}
 	end_with_targets(s);
@@ -222,8 +242,15 @@ static void on_event(struct serve *s, u64 event)
 		on_signal(s);
 		break;
 	case EVENT_TIMER:
-		if (timer_is_due(s->timer_fd) && s->live)
+		if (!timer_is_due(s->timer_fd))
+			break;
+		if (s->live)
 			live_show(s->live, s->observer);
+		if (s->recorder)
+			recorder_step(s->recorder, s->observer);
+		break;
+	case EVENT_DURATION:
+		s->stop |= timer_is_due(s->duration_fd);
 		break;
 	case EVENT_REFRESH:
 		if (timer_is_due(s->refresh_fd))
@@ -245,11 +272,13 @@ static void run_loop(struct serve *s)
 
 	on_ended(s); /* during set-up */
 	while (!s->stop) {
-		int n = epoll_wait(s->epoll_fd, events, 16, http_server_timeout_ms(s->http));
+		int n = epoll_wait(s->epoll_fd, events, 16,
+				   s->http ? http_server_timeout_ms(s->http) : -1);
 
 		for (int i = 0; i < n; i++)
 			on_event(s, events[i].data.u64);
-		http_server_run(s->http);
+		if (s->http)
+			http_server_run(s->http);
 	}
 }
 
@@ -290,6 +319,8 @@ static int start_program(struct serve *s, struct err *err)
 		return r == -EINVAL ? EXIT_USAGE : r == -EPERM ? EXIT_MISSING : EXIT_FAILED;
 	if (observer_add(s->observer, s->program.pid, err))
 		return EXIT_MISSING;
+	if (s->recorder && recorder_begin(s->recorder, s->observer, err))
+		return EXIT_FAILED;
 	if (program_start(&s->program, argv[0], &status, err))
 		return status;
 	observer_refresh(s->observer); /* who it is by now, while its executable may be read */
@@ -344,7 +375,7 @@ static int set_up(struct serve *s, struct err *err)
 		return EXIT_MISSING;
 	config.broker = s->broker;
 	/* The address is taken next: it fails more often, and costs nothing to give back. */
-	status = open_http(s, err);
+	status = s->recorder ? 0 : open_http(s, err);
 	if (status)
 		return status == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	if (observer_open(&config, &s->observer, err))
@@ -358,16 +389,52 @@ static int set_up(struct serve *s, struct err *err)
 	status = o->program ? start_program(s, err) : EXIT_GOOD;
 	if (status)
 		return status;
+	if (s->recorder && recorder_prepare(s->recorder, s->observer, s->broker, err))
+		return EXIT_FAILED;
 	return serve_drop_privileges(o, s->observer, err) ? EXIT_MISSING : EXIT_GOOD;
 }
 
-static int serve(const struct options *options, bool live)
+static void serve_scrapes(struct serve *s, bool live)
+{
+	say_addresses(s);
+	if (live)
+		s->live = live_new(s->http);
+	http_server_set_ready(s->http, true);
+	run_loop(s);
+	live_free(s->live);
+	live_summary(s->observer);
+}
+
+static void record(struct serve *s)
+{
+	u64 duration_ns = recorder_duration_ns(s->recorder);
+	struct err err = { { 0 } };
+	int status;
+
+	if (!s->options->program && recorder_begin(s->recorder, s->observer, &err)) {
+		log_error("record: %s", err.text);
+		s->status = EXIT_FAILED;
+		return;
+	}
+	if (duration_ns && set_timer(s->duration_fd, duration_ns, 0))
+		s->stop = true; /* the record says that it is too short */
+	run_loop(s);
+	status = recorder_end(s->recorder, s->observer, s->end,
+			      s->end == RECORD_END_PROGRAM ? s->status : -1);
+	/* What the program returned is good to know where all else is good. */
+	if (status || s->end != RECORD_END_PROGRAM)
+		s->status = status;
+}
+
+static int serve(const struct options *options, bool live, struct recorder *recorder)
 {
 	struct serve s = { .options = options,
+			   .recorder = recorder,
 			   .epoll_fd = -1,
 			   .signal_fd = -1,
 			   .timer_fd = -1,
-			   .refresh_fd = -1 };
+			   .refresh_fd = -1,
+			   .duration_fd = -1 };
 	struct err err = { { 0 } };
 
 	s.status = set_up(&s, &err);
@@ -376,36 +443,37 @@ static int serve(const struct options *options, bool live)
 	} else {
 		serve_say_broker(s.broker);
 		say_groups(&s);
-		say_addresses(&s);
-		if (live)
-			s.live = live_new(s.http);
-		http_server_set_ready(s.http, true);
-		run_loop(&s);
-		live_free(s.live);
-		live_summary(s.observer);
+		if (recorder)
+			record(&s);
+		else
+			serve_scrapes(&s, live);
 	}
 	program_done(&s.program);
 	kinds_choice_done(&s.kinds);
 	http_server_free(s.http);
 	observer_free(s.observer);
 	broker_client_free(s.broker);
-	if (s.epoll_fd >= 0)
-		close(s.epoll_fd);
-	if (s.signal_fd >= 0)
-		close(s.signal_fd);
-	if (s.timer_fd >= 0)
-		close(s.timer_fd);
-	if (s.refresh_fd >= 0)
-		close(s.refresh_fd);
+	for (size_t i = 0; i < 5; i++) {
+		const int fds[] = { s.epoll_fd, s.signal_fd, s.timer_fd, s.refresh_fd,
+				    s.duration_fd };
+
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
 	return s.status;
 }
 
 int cmd_serve(const struct options *options)
 {
-	return serve(options, options->live);
+	return serve(options, options->live, NULL);
 }
 
 int cmd_top(const struct options *options)
 {
-	return serve(options, true);
+	return serve(options, true, NULL);
+}
+
+int serve_record(const struct options *options, struct recorder *recorder)
+{
+	return serve(options, false, recorder);
 }

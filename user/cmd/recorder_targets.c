@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/* From observed processes to facts of a record. */
+#include "user/cmd/recorder_targets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "user/elf/file.h"
+#include "user/proc/conditions.h"
+#include "user/runtime/worker.h"
+
+static const char running[] = "running";
+
+static void set(struct record *r, u32 i, const char *what, const char *begin, const char *end)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "target.%u.%s", i, what);
+	record_fact_set(r, name, begin, end);
+}
+
+static const char *get(const struct record *r, u32 i, const char *what)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "target.%u.%s", i, what);
+	return record_fact_text(r, name);
+}
+
+/* What its file says; read by a confined process. Of one file it is read once. */
+static void set_file(struct record *r, u32 i, pid_t pid)
+{
+	static const char *const facts[] = { "build_id", "go_build_id", "runtime",
+					     "runtime_version" };
+	const struct target_request request = { 0 };
+	struct err err = { { 0 } };
+	struct target *target;
+	int fd;
+
+	for (u32 k = 0; k < i; k++) {
+		if (strcmp(get(r, k, "exe"), get(r, i, "exe")) != 0)
+			continue;
+		for (size_t f = 0; f < sizeof(facts) / sizeof(facts[0]); f++)
+			set(r, i, facts[f], get(r, k, facts[f]), NULL);
+		return;
+	}
+	fd = elf_open_pid(pid, &err);
+	if (fd < 0)
+		return;
+	target = calloc(1, sizeof(*target));
+	if (target && !target_read_confined(fd, &request, target, &err)) {
+		set(r, i, "build_id", target->file.build_id, NULL);
+		set(r, i, "runtime", target->runtime, NULL);
+		set(r, i, "go_build_id", target->go.build_id, NULL);
+		set(r, i, "runtime_version", target->go.version_text, NULL);
+	}
+	free(target);
+	close(fd);
+}
+
+static void describe(struct record *r, u32 i, const struct process_identity *id)
+{
+	char number[32];
+
+	snprintf(number, sizeof(number), "%d", (int)id->pid);
+	set(r, i, "pid", number, NULL);
+	snprintf(number, sizeof(number), "%u", id->uid);
+	set(r, i, "user_id", number, NULL);
+	set(r, i, "comm", id->comm, NULL);
+	set(r, i, "process", id->name, NULL);
+	conditions_process("", id->pid, i, r);
+}
+
+static void set_throttled(const struct recorder_targets *t, struct record *r)
+{
+	for (u32 i = 0; i < t->n; i++)
+		conditions_throttled("", get(r, i, "cgroup"), i, r);
+}
+
+void recorder_targets_begin(struct recorder_targets *t, const struct options *options,
+			    struct observer *o, struct broker_client *broker, struct record *r)
+{
+	size_t n = options->all ? 0 : observer_processes(o);
+
+	t->broker = broker;
+	t->must_stay = !options->program && !options->cgroups.n;
+	record_fact_setf(r, "targets.at_begin", "%zu", observer_processes(o));
+	for (size_t k = 0; k < n && t->n < MAX_RECORDED_TARGETS; k++) {
+		const struct process_identity *id = observer_identity(o, k);
+		struct broker_identity who;
+		u32 i = t->n;
+
+		if (broker_identify(broker, id->pid, &who))
+			continue; /* it has ended already */
+		t->at[i].pid = id->pid;
+		t->at[i].start_ticks = who.start_ticks;
+		t->n++;
+		set(r, i, "exe", who.exe, NULL);
+		describe(r, i, id);
+		set_file(r, i, id->pid);
+	}
+	set_throttled(t, r);
+}
+
+static const char *state_now(const struct recorder_targets *t, const struct record *r, u32 i)
+{
+	struct broker_identity who;
+
+	if (broker_identify(t->broker, t->at[i].pid, &who) ||
+	    who.start_ticks != t->at[i].start_ticks)
+		return "ended";
+	/* Without the right to see what it executes, it is nothing that has changed. */
+	if (who.exe[0] && strcmp(who.exe, get(r, i, "exe")) != 0)
+		return "executed another file";
+	return running;
+}
+
+/* The value at the beginning is in @r; that at the end comes beside it. */
+static void end_throttled(struct record *r, u32 i)
+{
+	char begin[32], end[32];
+
+	snprintf(begin, sizeof(begin), "%s", get(r, i, "throttled_us"));
+	if (!begin[0])
+		return;
+	conditions_throttled("", get(r, i, "cgroup"), i, r);
+	snprintf(end, sizeof(end), "%s", get(r, i, "throttled_us"));
+	set(r, i, "throttled_us", begin, end);
+}
+
+void recorder_targets_end(struct recorder_targets *t, struct record *r)
+{
+	for (u32 i = 0; i < t->n; i++) {
+		if (t->must_stay)
+			set(r, i, "state", running, state_now(t, r, i));
+		end_throttled(r, i);
+	}
+}
