@@ -12,6 +12,7 @@
 #include "user/cmd/profile.h"
 #include "user/cmd/record.h"
 #include "user/cmd/report.h"
+#include "user/cmd/print.h"
 #include "user/cmd/selftest.h"
 #include "user/cmd/serve.h"
 #include "user/cmd/targets.h"
@@ -28,6 +29,7 @@ static const struct command {
 	{ "top", cmd_top, "the same, with a live table on the terminal" },
 	{ "record", cmd_record,
 	  "what targets do in a window, into a file: -o FILE [--duration T]" },
+	{ "report", cmd_report, "what a record says, whether it is valid: FILE... [--json]" },
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
 	{ "inspect", cmd_inspect, "what is known of a program: --pid PID, or FILE" },
 	{ "profile", cmd_profile, "what a pprof FILE says: values, cut stacks, top functions" },
@@ -54,7 +56,7 @@ static int cmd_help(const struct options *options)
 		"69 something is missing (privilege, kernel feature). With -- COMMAND its own: 128 "
 		"and\n"
 		"the signal it died of; 127 if it was not found, 126 if it cannot be executed.\n");
-	status = report_print(&out, EXIT_GOOD);
+	status = print_whole(&out, EXIT_GOOD);
 	buf_done(&out);
 	return status;
 }
@@ -65,7 +67,7 @@ static int version(void)
 	int status;
 
 	buf_str(&out, "skyobserve " SKYOBSERVE_VERSION "\n");
-	status = report_print(&out, EXIT_GOOD);
+	status = print_whole(&out, EXIT_GOOD);
 	buf_done(&out);
 	return status;
 }

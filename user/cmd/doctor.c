@@ -14,7 +14,7 @@
 #include "user/base/log.h"
 #include "user/bpf/session.h"
 #include "user/cmd/doctor_impl.h"
-#include "user/cmd/report.h"
+#include "user/cmd/print.h"
 #include "user/cmd/targets.h"
 
 #define REPORT_WIDTH 80
@@ -170,7 +170,7 @@ int cmd_doctor(const struct options *options)
 	status = check_groups(&r, options, groups);
 	say_verdict(&r, status);
 	status = status ? EXIT_MISSING : EXIT_GOOD;
-	status = report_print(&out, status);
+	status = print_whole(&out, status);
 	buf_done(&out);
 	return status;
 }

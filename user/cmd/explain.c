@@ -10,7 +10,7 @@
 
 #include "user/base/log.h"
 #include "user/cmd/explain_impl.h"
-#include "user/cmd/report.h"
+#include "user/cmd/print.h"
 #include "user/cmd/targets.h"
 #include "user/render/paper.h"
 
@@ -288,7 +288,7 @@ int cmd_explain(const struct options *options)
 	}
 	status = print_asked(options, book, &out);
 	if (!status)
-		status = report_print(&out, status);
+		status = print_whole(&out, status);
 out:
 	buf_done(&out);
 	if (book)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
-#include "user/cmd/report.h"
+#include "user/cmd/print.h"
 #include "user/cmd/targets.h"
 #include "user/elf/file.h"
 #include "user/proc/procfs.h"
@@ -268,7 +268,7 @@ static int print(const char *path, const struct target *target)
 		print_variables(&p, &target->go);
 		print_layout(&p, &target->go);
 	}
-	status = report_print(&out, status);
+	status = print_whole(&out, status);
 	buf_done(&out);
 	return status;
 }

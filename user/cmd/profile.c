@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
-#include "user/base/utf8.h"
+#include "user/cmd/print.h"
 #include "user/cmd/rules_file.h"
 #include "user/cmd/targets.h"
 #include "user/crosscheck/buckets.h"
@@ -91,32 +91,6 @@ static int work(int fd, const void *request, struct buf *ret_answer, struct err 
 	return r;
 }
 
-/* Whatever the process answered, a terminal gets lines of harmless text. */
-static void clean(struct buf *text)
-{
-	char *line = text->bytes;
-
-	for (size_t i = 0; i < text->len; i++) {
-		if (!text->bytes[i])
-			text->bytes[i] = '?';
-	}
-	while (line && *line) {
-		char *end = strchr(line, '\n');
-		char *rest = end ? end + 1 : NULL;
-		size_t n;
-
-		if (end)
-			*end = '\0';
-		n = strlen(line);
-		utf8_hide_controls(line);
-		/* It gets no longer; what it got shorter is filled up in front of the newline. */
-		memset(line + strlen(line), ' ', n - strlen(line));
-		if (end)
-			*end = '\n';
-		line = rest;
-	}
-}
-
 static int show(const char *path, const struct request *request)
 {
 	const struct confined_job job = { .work = work,
@@ -134,7 +108,7 @@ static int show(const char *path, const struct request *request)
 	if (confined_run(fd, &job, &text, &err)) {
 		log_error("profile: %s: %s", path, err.text);
 	} else {
-		clean(&text);
+		print_clean(&text);
 		if (fwrite(text.bytes, 1, text.len, stdout) != text.len || fflush(stdout))
 			log_error("profile: the report could not be written");
 		else

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command prints, as a whole. */
+/* `skyobserve report`: what records say. */
 #ifndef SKYOBSERVE_CMD_REPORT_H
 #define SKYOBSERVE_CMD_REPORT_H
 
-#include "user/base/buf.h"
+#include "user/cmd/options.h"
 
-/*
- * Print @out on standard output. Returns @status; if it could not be written this is said, and
- * EXIT_GOOD becomes EXIT_FAILED.
- */
-int report_print(const struct buf *out, int status);
+int cmd_report(const struct options *options);
 
 #endif /* SKYOBSERVE_CMD_REPORT_H */

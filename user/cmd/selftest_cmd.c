@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
-#include "user/cmd/report.h"
+#include "user/cmd/print.h"
 #include "user/cmd/selftest_loads.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
@@ -114,7 +114,7 @@ int cmd_selftest(const struct options *options)
 	}
 	status = result.verdicts[SELFTEST_FAILED] ? EXIT_FAILED : EXIT_GOOD;
 	selftest_render(&result, isatty(STDOUT_FILENO) && !getenv("NO_COLOR"), &out);
-	status = report_print(&out, status);
+	status = print_whole(&out, status);
 	buf_done(&out);
 	return status;
 }

@@ -24,7 +24,7 @@ static const char *const method_names[] = {
 };
 
 /* A string with its quotes. Control bytes are kept as escapes, broken UTF-8 becomes U+FFFD. */
-static void print_string(const char *text, struct buf *buf)
+void json_string(const char *text, struct buf *buf)
 {
 	buf_char(buf, '"');
 	while (*text) {
@@ -94,9 +94,9 @@ static void print_sample(const struct family_desc *desc, const struct sample *s,
 	for (u32 i = 0; i < s->nr_labels; i++) {
 		if (i)
 			buf_char(buf, ',');
-		print_string(s->labels[i].name, buf);
+		json_string(s->labels[i].name, buf);
 		buf_char(buf, ':');
-		print_string(s->labels[i].value, buf);
+		json_string(s->labels[i].value, buf);
 	}
 	buf_char(buf, '}');
 	if (s->created_wall_ns && desc->type != FAMILY_GAUGE && desc->type != FAMILY_INFO) {
@@ -127,7 +127,7 @@ static void print_family(const struct family_desc *desc, const struct family *f,
 		   "\n\"%s%s\":{\"type\":\"%s\",\"unit\":\"%s\",\"method\":\"%s\",\"help\":", name,
 		   desc->type == FAMILY_COUNTER ? "_total" : "", type_names[desc->type], desc->unit,
 		   method_names[desc->method]);
-	print_string(desc->help, buf);
+	json_string(desc->help, buf);
 	buf_str(buf, ",\"samples\":[");
 	for (size_t i = 0; i < f->nr_samples; i++) {
 		if (desc->type == FAMILY_HIST && !f->samples[i].hist)

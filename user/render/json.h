@@ -22,4 +22,7 @@
 /* Append @set. Returns 0; -ENOMEM if @set is incomplete or @buf failed. */
 int json_render(const struct family_set *set, struct buf *buf);
 
+/* Append @text as a string with its quotes, as above. */
+void json_string(const char *text, struct buf *buf);
+
 #endif /* SKYOBSERVE_RENDER_JSON_H */

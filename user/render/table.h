@@ -16,6 +16,7 @@ struct table_input {
 	const struct family_set *now;  /* its end */
 	u64 interval_ns;	       /* its length, above 0 */
 	bool totals;		       /* what happened in the interval, not how often per second */
+	bool rates_too;	      /* with @totals: calls per second, in place of those in flight */
 	const char *address;  /* where to scrape ("http://127.0.0.1:19435/metrics"), or NULL */
 	size_t max_syscalls;  /* rows of system calls per process; 0: 12 */
 	size_t max_processes; /* processes shown; 0: 4. The rest is said to be left out */

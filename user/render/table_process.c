@@ -196,11 +196,15 @@ static void print_call(const struct table_input *in, const struct call_activity 
 	struct cell calls = cell_events(in, c->calls), errors = cell_events(in, c->errors);
 	struct cell mean = cell_mean(c->finished_ns, c->finished);
 	struct cell flight = { "-" }, oldest = { "-" };
-	char name[64];
+	char name[64], human[HUMAN_WIDTH];
 
 	snprintf(name, sizeof(name), "%s%s%s%s", c->name, c->abi ? " (" : "", c->abi ? c->abi : "",
 		 c->abi ? ")" : "");
-	if (c->in_flight) {
+	if (in->rates_too) {
+		human_amount((double)c->calls / interval_seconds(in), human);
+		snprintf(flight.text, sizeof(flight.text), "%s", human);
+		oldest.text[0] = '\0';
+	} else if (c->in_flight) {
 		snprintf(flight.text, sizeof(flight.text), "%llu", c->in_flight);
 		oldest = cell_duration(c->oldest_ns);
 	}
@@ -243,8 +247,9 @@ static void print_calls(const struct table_input *in, const struct activity *a, 
 		return;
 	print_row(p, PAPER_FAINT,
 		  (const char *[6]){ "system call", in->totals ? "calls" : "calls/s",
-				     in->totals ? "errors" : "errors/s", "mean", "in flight",
-				     "oldest" });
+				     in->totals ? "errors" : "errors/s", "mean",
+				     in->rates_too ? "calls/s" : "in flight",
+				     in->rates_too ? "" : "oldest" });
 	for (size_t i = 0; i < shown; i++)
 		print_call(in, &a->calls[i], p);
 	print_more_calls(in, a, shown, p);
