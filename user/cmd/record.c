@@ -4,6 +4,7 @@
 #include "user/cmd/record.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,12 +70,22 @@ static int run_selftest(const struct options *o, struct record *r, struct err *e
 	return 0;
 }
 
+/* A handler and not SIG_IGN, which a program that is started would inherit. */
+static void too_large(int sig)
+{
+	(void)sig;
+}
+
 static int record(const struct options *o, u64 duration_ns)
 {
+	/* A limit of file sizes (ulimit -f) is an error of write(2) then, and does not kill us. */
+	const struct sigaction keep_on = { .sa_handler = too_large };
+
 	struct recorder *rec = NULL;
 	struct err err = { { 0 } };
 	int status = EXIT_FAILED;
 
+	sigaction(SIGXFSZ, &keep_on, NULL);
 	if (recorder_open(o, duration_ns, &rec, &err)) {
 		log_error("record: %s", err.text);
 		return EXIT_FAILED;

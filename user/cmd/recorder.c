@@ -95,13 +95,14 @@ u64 recorder_duration_ns(const struct recorder *rec)
 /* Write what is in @out; the first failure is said, and is the last that is written. */
 static void put(struct recorder *rec, int made, struct buf *out)
 {
+	bool too_large = made == -EFBIG;
+
 	if (!made && !rec->failed)
 		made = output_file_write(rec->fd, out);
 	if (made && !rec->failed) {
 		rec->failed = made;
 		log_error("record: %s: %s; what is in it is cut off", rec->options->output,
-			  made == -EFBIG ? "it would be larger than a record may be"
-					 : strerror(-made));
+			  too_large ? "it would be larger than a record may be" : strerror(-made));
 	}
 	buf_done(out);
 }
@@ -196,7 +197,11 @@ int recorder_begin(struct recorder *rec, struct observer *o, struct err *err)
 	put_facts(rec);
 	conditions_now("", &rec->at_begin);
 	r = add_edge(rec, o, err);
-	return r ? r : rec->failed ? err_set(err, rec->failed, "the record cannot be written") : 0;
+	if (!r && rec->failed)
+		r = err_set(err, rec->failed, "the record cannot be written");
+	if (!r)
+		log_info("recording to %s", rec->options->output);
+	return r;
 }
 
 void recorder_step(struct recorder *rec, struct observer *o)

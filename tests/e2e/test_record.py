@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`skyobserve record`, `report` and `compare`: what is in a file is what happened, and what cannot be trusted says so."""
+
+import sys
+
+sys.dont_write_bytecode = True
+
+import collections
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+
+import lib
+
+NOBODY = 65534
+STATUS_FAILED, STATUS_UNRESOLVED = 1, 2
+# Gates about the machine, which may have other work while tests run.
+OF_THE_MEASUREMENT = {"target", "drops", "counts", "probes"}
+
+
+class Recording:
+    """`skyobserve record` under way."""
+
+    def __init__(self, case, name, *options, **arguments):
+        self.case, self.path = case, case.path(name)
+        self.stderr_path = case.path(f"{name}.stderr")
+        with open(self.stderr_path, "wb") as stderr:
+            self.process = case.popen([lib.SKYOBSERVE, "record", "-o", self.path, *map(str, options)], stderr=stderr,
+                                      **{"stdout": subprocess.DEVNULL, **arguments})
+
+    def stderr(self):
+        return lib.read_proc(self.stderr_path) or ""
+
+    def began(self):
+        if self.process.poll() is not None:
+            raise lib.Failed(f"record ended with status {self.process.returncode}: {lib.one_line(self.stderr())}")
+        return "recording to" in self.stderr()
+
+    def wait_begin(self):
+        lib.poll("the first edge", self.began)
+        return self
+
+    def wait_end(self, status=0):
+        got = self.process.wait(lib.DEADLINE_S)
+        if got != status:
+            self.case.note(f"status of record {got}, not {status}: {lib.one_line(self.stderr())}")
+        return self
+
+    def stop(self, status=0):
+        self.process.send_signal(signal.SIGINT)
+        return self.wait_end(status)
+
+
+def run(*arguments, status=0, **more):
+    """Of a command that needs no privilege, as nobody; (stdout, stderr)."""
+    done = subprocess.run([lib.SKYOBSERVE, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=lib.DEADLINE_S, cwd="/", **more)
+    if done.returncode != status:
+        raise lib.Failed(f"{arguments} ends with {done.returncode}, want {status}: {lib.one_line(done.stderr)}")
+    return done.stdout, done.stderr
+
+
+class Record:
+    """What `report --json` says of a file; counters are differences between its edges."""
+
+    def __init__(self, path, status=0):
+        self.all = json.loads(run("report", "--json", path, status=status)[0])
+        self.facts, self.valid = self.all["facts"], self.all["valid"]
+        self.gates = {gate["gate"]: gate["state"] for gate in self.all["gates"]}
+
+    def samples(self, edge, name):
+        family = self.all[edge]["families"].get(name)
+        return [] if family is None else [(sample["labels"], sample) for sample in family["samples"]]
+
+    def by(self, name, *keys, **labels):
+        """{value of the key label(s): how much it grew}, without what did not."""
+        table = collections.Counter()
+        for edge, sign in (("end", 1), ("begin", -1)):
+            for have, sample in self.samples(edge, name):
+                if set(labels.items()) <= set(have.items()):
+                    key = tuple(have.get(key) for key in keys)
+                    table[key if len(keys) > 1 else key[0] if keys else None] += sign * sample["value"]
+        return {key: n for key, n in table.items() if n}
+
+
+def wanted_calls(truth):
+    """Between the edges: the workload slept in a read of its stdin at both."""
+    want = collections.Counter(truth["syscalls"])
+    want["read"] += truth["protocol"]["read"]
+    want["write"] += truth["protocol"]["write"]
+    return dict(want)
+
+
+def check_fsync(case, record, truth):
+    done = {(call, "syscall"): how["ok"] for call, how in truth["durable"].items() if how["ok"]}
+    case.equal("durable writes", record.by("skyobserve_fsyncs_total", "call", "via", process="fsync"), done)
+    failed = {(call, errno): n for call, how in truth["durable"].items() for errno, n in how["errors"].items()}
+    case.equal("failed ones", record.by("skyobserve_fsync_errors_total", "call", "errno", process="fsync"), failed)
+
+
+def of_a_process(case):
+    """Counts of a window are those of the workload in it, bit-exactly; the file tells what ended it."""
+    workload = case.workload("fsync", "--n", 500, "--no-sync", "--dir", case.dir)
+    recording = Recording(case, "run.sky", "--pid", workload.pid).wait_begin()
+    truth = workload.run()
+    recording.stop()
+    record = Record(recording.path)
+    check_fsync(case, record, truth)
+    tally = truth["processes"][0] if "processes" in truth else truth
+    calls = record.by("skyobserve_syscalls_total", "syscall", process="fsync")
+    for call, n in tally["syscalls"].items():
+        extra = truth["protocol"].get(call, 0) if "protocol" in truth else 0
+        case.equal(f"calls of {call}", calls.get(call, 0), n + extra)
+    case.equal("ended by", record.all["ended_by"], "a signal (Ctrl-C)")
+    case.equal("gates", {gate: record.gates[gate] for gate in OF_THE_MEASUREMENT},
+               dict.fromkeys(OF_THE_MEASUREMENT, "holds"))
+    case.equal("executable", record.facts["target.0.exe"], str(lib.WORKLOADS / "fsync"))
+    case.true("no build id", re.fullmatch("[0-9a-f]{40}", record.facts["target.0.build_id"]))
+    for fact in ("machine.kernel", "cpu.online", "load.average", "clock.source", "memory.available_kib"):
+        case.true(f"no {fact}", fact in record.facts)
+
+
+def of_a_command(case):
+    """From its first instruction to its end; it keeps its status."""
+    recording = Recording(case, "run.sky", "--", shutil.which("dd"), "if=/dev/zero", f"of={case.path('out')}", "bs=512", "count=200",
+                          "oflag=dsync").wait_end()
+    record = Record(recording.path)
+    case.equal("synchronous writes", record.by("skyobserve_fsyncs_total", "call", "via"), {("sync_write", "syscall"): 200})
+    calls = record.by("skyobserve_syscalls_total", "syscall", process="dd")
+    case.equal("calls of execve", calls.get("execve"), 1)
+    case.equal("calls of exit_group", calls.get("exit_group"), 1)
+    case.equal("ended by", record.all["ended_by"], "the end of the program that was started")
+    case.equal("status of the program", record.all["program_status"], 0)
+    Recording(case, "status.sky", "--", "sh", "-c", "exit 7").wait_end(7)
+    case.equal("status of the program", Record(case.path("status.sky")).all["program_status"], 7)
+
+
+def series_and_duration(case):
+    """Snapshots in between, and an end when the time is over; the canary ran."""
+    workload = case.workload("spin", "--seconds", 20)
+    workload.say()
+    recording = Recording(case, "run.sky", "--pid", workload.pid, "--duration", "4s", "--interval", 1).wait_end()
+    record = Record(recording.path)
+    case.equal("ended by", record.all["ended_by"], "the duration that was asked for")
+    case.at_least("window", record.all["window_seconds"], 4)
+    case.at_most("window", record.all["window_seconds"], 10)  # of a busy machine
+    case.at_least("loops of the canary", int(record.facts["canary.loops"]), 3)
+    case.true("the canary is not judged", record.gates["canary"] in ("holds", "warns"))
+    case.true("neighbours are not judged", record.gates["neighbours"] in ("holds", "warns"))
+    snapshots = int(re.search(r"snapshots +(\d+),", run("report", recording.path)[0])[1])
+    case.at_least("snapshots", snapshots, 4)
+    cpu = record.by("skyobserve_cpu_seconds_total", process="spin")[None]
+    case.between("CPU time", cpu, 0.1, record.all["window_seconds"] + 0.1)
+
+
+def target_ends(case):
+    """A target that ends in the window makes the record invalid; nothing that was measured is lost."""
+    workload = case.workload("fsync", "--n", 50, "--no-sync", "--dir", case.dir)
+    recording = Recording(case, "run.sky", "--pid", workload.pid, "--duration", "1h").wait_begin()
+    truth = workload.run()
+    workload.finish()
+    recording.wait_end(lib.STATUS_GONE)
+    case.true("it does not say why", "INVALID: target: fsync" in recording.stderr())
+    record = Record(recording.path, status=lib.STATUS_GONE)
+    check_fsync(case, record, truth)
+    case.equal("valid", record.valid, False)
+    case.equal("gate", record.gates["target"], "invalid")
+    case.true("the report does not say INVALID", "INVALID" in run("report", recording.path, status=lib.STATUS_GONE)[0])
+
+
+def without_privilege(case):
+    """A record belongs to who called sudo, and to nobody else; reading it needs nothing."""
+    folder = case.path("home")
+    os.mkdir(folder)
+    os.chown(folder, NOBODY - 1, NOBODY - 1)
+    os.chmod(case.dir, 0o755)
+    sudo = {**os.environ, "SUDO_UID": str(NOBODY - 1), "SUDO_GID": str(NOBODY - 1)}
+    recording = Recording(case, "home/run.sky", "--", "true", env=sudo).wait_end()
+    stat = os.stat(recording.path)
+    case.equal("owner and mode", (stat.st_uid, stat.st_gid, stat.st_mode & 0o7777), (NOBODY - 1, NOBODY - 1, 0o600))
+    if os.access(lib.SKYOBSERVE, os.X_OK):
+        binary = shutil.copy(lib.SKYOBSERVE, case.path("skyobserve"))
+        done = subprocess.run([binary, "report", recording.path], user=NOBODY - 1, group=NOBODY - 1, extra_groups=[],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/", check=False)
+        case.equal("status as that user", (done.returncode, done.stderr), (0, ""))
+    # Where that user may not write, nobody writes for him.
+    recording = Recording(case, "run.sky", "--", "true", env=sudo).wait_end(STATUS_FAILED)
+    case.true("it was made", not os.path.exists(recording.path))
+
+
+def output_is_new(case):
+    """What is there already stays as it is: a file, a link, a link to nothing."""
+    kept = case.path("kept")
+    with open(kept, "w", encoding="utf-8") as file:
+        file.write("mine")
+    os.symlink(kept, case.path("link"))
+    os.symlink(case.path("nothing"), case.path("dangling"))
+    for name in ("kept", "link", "dangling"):
+        recording = Recording(case, name, "--", "true")
+        recording.stderr_path, recording.path = case.path(f"{name}.stderr"), case.path(name)
+        recording.wait_end(STATUS_FAILED)
+        case.true(f"{name}: not one line that says why: {recording.stderr()}", re.fullmatch(
+            r"skyobserve: error: record: \S+ exists already: .*\n", recording.stderr()))
+    case.equal("the file", lib.read_proc(kept), "mine")
+    case.true("the link's target was made", not os.path.exists(case.path("nothing")))
+    # One that never began leaves nothing behind.
+    Recording(case, "new.sky", "--pid", 999999999).wait_end(lib.STATUS_GONE)
+    case.true("a file is left", not os.path.exists(case.path("new.sky")))
+
+
+def wrong_words(case):
+    """One line says what is wrong, before anything is made."""
+    for options, why in ((["--pid", "1"], "-o FILE"), (["-o", "x", "--duration", "3x", "--pid", "1"], "--duration 3x"),
+                         (["-o", "x", "--duration", "0s", "--pid", "1"], "--duration 0s"), (["-o"], "--output"),
+                         (["-o", "x"], "")):
+        done = subprocess.run([lib.SKYOBSERVE, "record", *options], stderr=subprocess.PIPE, text=True, cwd=case.dir,
+                              check=False)
+        lines = done.stderr.splitlines()
+        case.equal(f"status of {options}", done.returncode, lib.STATUS_USAGE)
+        case.true(f"{options}: {lines}", len(lines) == 1 and why in lines[0])
+    case.true("a file was made", not os.path.exists(case.path("x")))
+
+
+def cut_files(case):
+    """Killed, or at the end of the disk: the file says that it is cut, and how much of it is whole."""
+    workload = case.workload("spin", "--seconds", 20)
+    recording = Recording(case, "killed.sky", "--pid", workload.pid).wait_begin()
+    recording.process.kill()
+    recording.process.wait()
+    said = run("report", recording.path, status=STATUS_FAILED)[1]
+    case.true(f"killed: {said}", re.search("cut off: its end is missing.*1 whole snapshot", said))
+    limit = Recording(case, "full.sky", "--pid", workload.pid, preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_FSIZE, (600, 600)))
+    limit.wait_end(STATUS_FAILED)
+    case.true(f"full: {limit.stderr()}", "File too large" in limit.stderr())
+    case.true("full", "cut off" in run("report", limit.path, status=STATUS_FAILED)[1])
+
+
+def hostile_files(case):
+    """What is no record, or a changed one, is refused with one line; so is what is no file."""
+    recording = Recording(case, "good.sky", "--", "true").wait_end()
+    good = open(recording.path, "rb").read()
+    os.mkfifo(case.path("fifo"))
+    files = {"empty": b"", "text": b"hello\n", "version": good[:8] + b"\xff" + good[9:],
+             "changed": good[:40] + bytes([good[40] ^ 1]) + good[41:], "longer": good + b"x",
+             "bomb": good[:12] + b"\x01\0\0\0\x10\0\0\0\xff\xff\xff\xff\0\0\0\0" + b"\0" * 16}
+    for name, data in files.items():
+        with open(case.path(name), "wb") as file:
+            file.write(data)
+    for name in (*files, "fifo", ".", "none"):
+        said = run("report", case.path(name), status=STATUS_FAILED)[1]
+        case.true(f"{name}: {said}", said.count("\n") == 1 and said.startswith("skyobserve: error: report: "))
+    run("report", recording.path, case.path("text"), status=STATUS_FAILED)
+    for n in range(0, len(good), max(1, len(good) // 40)):
+        with open(case.path("cut"), "wb") as file:
+            file.write(good[:n])
+        run("report", case.path("cut"), status=STATUS_FAILED)
+
+
+def names_are_harmless(case):
+    """Whatever a process calls itself, a terminal gets text."""
+    script = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'\\x1b[31mred\\n'); time.sleep(1000)"
+    process = case.popen([sys.executable, "-c", script])
+    lib.poll("its name", lambda: "red" in (lib.read_proc(f"/proc/{process.pid}/comm") or ""))
+    recording = Recording(case, "run.sky", "--pid", process.pid, "--duration", "500ms").wait_end()
+    text = run("report", recording.path)[0]
+    case.true("no such name", "red" in text)
+    case.true("control characters", re.fullmatch(r"[\x20-\x7e\n]*", text))
+    case.at_most("width", max(map(len, text.splitlines())), 80)
+
+
+CASES = [
+    ("of_a_process", of_a_process),
+    ("of_a_command", of_a_command),
+    ("series_and_duration", series_and_duration),
+    ("target_ends", target_ends),
+    ("without_privilege", without_privilege),
+    ("output_is_new", output_is_new),
+    ("wrong_words", wrong_words),
+    ("cut_files", cut_files),
+    ("hostile_files", hostile_files),
+    ("names_are_harmless", names_are_harmless),
+]
+
+if __name__ == "__main__":
+    sys.exit(lib.main(CASES))
