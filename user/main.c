@@ -5,6 +5,7 @@
 
 #include "user/base/log.h"
 #include "user/base/standard.h"
+#include "user/cmd/compare.h"
 #include "user/cmd/doctor.h"
 #include "user/cmd/explain.h"
 #include "user/cmd/inspect.h"
@@ -30,6 +31,7 @@ static const struct command {
 	{ "record", cmd_record,
 	  "what targets do in a window, into a file: -o FILE [--duration T]" },
 	{ "report", cmd_report, "what a record says, whether it is valid: FILE... [--json]" },
+	{ "compare", cmd_compare, "records of repeated runs beside each other: A... -- B..." },
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
 	{ "inspect", cmd_inspect, "what is known of a program: --pid PID, or FILE" },
 	{ "profile", cmd_profile, "what a pprof FILE says: values, cut stacks, top functions" },

@@ -28,7 +28,7 @@ struct options {
 	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;
 	/* Of records. */
 	const char *output, *duration;
-	bool isolated, selftest, json;
+	bool isolated, selftest, json, invalid_ok, different_ok;
 };
 
 /*
