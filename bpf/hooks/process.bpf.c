@@ -45,7 +45,7 @@ static __always_inline void process_executes(struct task_struct *task)
 
 	if (!is_observed(tgid)) {
 		if (is_wanted(task, &task->comm, true))
-			process_add_running(task, cfg.wanted_flags, !cfg.observe_all, &task->comm);
+			process_add_running(task, cfg.wanted_flags, true, &task->comm);
 		else if (cfg.observe_all)
 			process_add_running(task, PROCESS_FOLLOW, false, &task->comm);
 		return;
@@ -124,6 +124,6 @@ int task_rename(void *ctx)
 	sig = KREAD(task, signal);
 	if (BPF_CORE_READ(sig, nr_threads) != 1 || !is_wanted(task, comm, false))
 		return 0;
-	process_add_running(task, cfg.wanted_flags, !cfg.observe_all, comm);
+	process_add_running(task, cfg.wanted_flags, true, comm);
 	return 0;
 }

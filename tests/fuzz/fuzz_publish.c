@@ -123,24 +123,29 @@ static void take_go(struct source *s, struct go_stats *go)
 	take_u64s(s, (u64 *)&go->gauges, sizeof(go->gauges) / sizeof(u64));
 }
 
-static void take_process(struct source *s, struct process_snap *p, u32 i)
+static void take_process(struct source *s, struct process_snap *p, u32 i, struct arena *texts)
 {
-	char name[sizeof(p->id.name)];
+	char name[sizeof(p->id.name)], exe[256];
 
 	p->id.pid = (pid_t)i + 1;
 	take_text(s, name, sizeof(name));
 	utf8_repair(name, p->id.name, sizeof(p->id.name)); /* as it is done when it is taken in */
 	take_text(s, p->id.comm, sizeof(p->id.comm));
-	take_text(s, p->id.exe, sizeof(p->id.exe));
+	take_text(s, exe, sizeof(exe));
+	p->id.exe = arena_strdup(texts, exe);
 	p->alive = take_below(s, 2);
 	p->details = take_below(s, 2);
 	p->incarnations = take_u64(s);
 	p->begin_ns = take_u64(s);
 	p->read_ns = take_u64(s);
 	take_u64s(s, p->cells, NR_CELLS);
-	take_u64s(s, p->calls, NR_CALL_SLOTS);
-	take_u64s(s, (u64 *)p->off_cpu, sizeof(p->off_cpu) / (sizeof(u64)));
-	take_u64s(s, (u64 *)p->durable, sizeof(p->durable) / (sizeof(u64)));
+	if (take_below(s, 4)) {
+		if (process_snap_add_details(p, p->details))
+			abort();
+		take_u64s(s, p->calls, NR_CALL_SLOTS);
+	}
+	if (p->hists)
+		take_u64s(s, (u64 *)p->hists, sizeof(*p->hists) / sizeof(u64));
 	p->enters_before = take_u64(s);
 	p->enters_after = take_u64(s);
 	p->unsettled_ns = take_u64(s);
@@ -171,7 +176,7 @@ static void take_snapshot(struct source *s, struct snapshot *ret)
 	take_u64s(s, ret->drops, NR_DROPS);
 	take(s, &ret->machine, sizeof(ret->machine));
 	for (u32 i = 0; i < ret->nr_processes; i++)
-		take_process(s, &ret->processes[i], i);
+		take_process(s, &ret->processes[i], i, &ret->texts);
 }
 
 /* --- what Prometheus would read --- */

@@ -24,6 +24,8 @@ struct scene {
 	struct snapshot snap;
 	struct process_snap procs[MAX_PROCS];
 	struct process_totals totals[MAX_PROCS];
+	u64 calls[MAX_PROCS][NR_CALL_SLOTS];
+	struct process_hists hists[MAX_PROCS];
 	struct kind_snap kinds[3];
 	struct call_hist call_hists[2];
 	struct error_count errors[5];
@@ -84,7 +86,9 @@ static inline struct process_snap *add_process(const char *name, pid_t pid)
 	p->id.start_wall_ns = WALL_NS + 10 * SECOND + 500000000;
 	snprintf(p->id.name, sizeof(p->id.name), "%s", name);
 	snprintf(p->id.comm, sizeof(p->id.comm), "%s", "app");
-	snprintf(p->id.exe, sizeof(p->id.exe), "%s", "/usr/bin/app");
+	p->id.exe = "/usr/bin/app";
+	p->calls = scene.calls[p - scene.procs];
+	p->hists = &scene.hists[p - scene.procs];
 	p->alive = true;
 	p->details = true;
 	p->incarnations = 1;
@@ -116,7 +120,7 @@ static inline void fill_busy(struct process_snap *p)
 	c[CELL_ENDED_RUNTIME] = 5 * SECOND + 1;
 	for (u32 i = 0; i < NR_REASONS; i++) {
 		c[CELL_OFF_CPU + i] = (i + 1) * SECOND / 10;
-		observe(&p->off_cpu[i], MICRO << i, i + 1);
+		observe(&p->hists->off_cpu[i], MICRO << i, i + 1);
 	}
 	c[CELL_ON_STAMPS] = 5 * SECOND + 200 * 1000 * MICRO;
 	c[CELL_SWITCHES + SWITCH_VOLUNTARY] = 500;
@@ -125,9 +129,9 @@ static inline void fill_busy(struct process_snap *p)
 	c[CELL_READ_BYTES] = 123456789012;
 	c[CELL_FSYNCS + DURABLE_FSYNC] = 4;
 	c[CELL_FSYNCS + DURABLE_URING_FSYNC] = 5;
-	observe(&p->durable[DURABLE_FSYNC], 1500 * MICRO, 4);
-	observe(&p->durable[DURABLE_FSYNC], 90 * SECOND, 1);
-	observe(&p->durable[DURABLE_URING_FSYNC], 2000 * MICRO, 5);
+	observe(&p->hists->durable[DURABLE_FSYNC], 1500 * MICRO, 4);
+	observe(&p->hists->durable[DURABLE_FSYNC], 90 * SECOND, 1);
+	observe(&p->hists->durable[DURABLE_URING_FSYNC], 2000 * MICRO, 5);
 	c[CELL_ENTERS] = 1116;
 	c[CELL_EXITS] = 1116;
 	p->calls[nr_of("read")] = 1000;
@@ -241,7 +245,7 @@ static inline void fill_scene(void)
 	p->enters_before = p->enters_after = 12;
 	p->alive = false;
 	snprintf(p->id.comm, sizeof(p->id.comm), "%s", "\xc3\xa9\n");
-	snprintf(p->id.exe, sizeof(p->id.exe), "%s", "/tmp/a \"b\" (deleted)");
+	p->id.exe = "/tmp/a \"b\" (deleted)";
 	fill_waiting(add_process("app", 4243));
 	fill_go();
 	fill_programs();

@@ -20,6 +20,8 @@ static struct machine m;
 /* One process as user space sees it. */
 static struct {
 	struct process_snap p;
+	struct process_hists hists;
+	u64 calls[NR_CALL_SLOTS];
 	struct process_totals totals, last, raw;
 	struct task_record records[MAX_TASKS];
 	struct proc_books books_begin;
@@ -79,12 +81,15 @@ static void take_snapshot(void)
 		struct process_snap *p = &seen[g].p;
 
 		memset(p, 0, sizeof(*p));
+		memset(&seen[g].hists, 0, sizeof(seen[g].hists));
+		p->hists = &seen[g].hists;
+		p->calls = seen[g].calls;
 		p->alive = true;
 		p->begin_ns = m.begin_ns;
 		p->read_ns = m.now;
 		for (u32 i = 0; i < HOST_LANES; i++) {
 			add_u64s(p->cells, &host_cells[i][g], sizeof(p->cells));
-			add_u64s(p->off_cpu, host_hists[i][g].off_cpu, sizeof(p->off_cpu));
+			add_u64s(p->hists, &host_hists[i][g], sizeof(*p->hists));
 		}
 		p->threads = seen[g].records;
 		p->enters_before = p->cells[CELL_ENTERS];
@@ -269,9 +274,9 @@ static void check_truth(u32 g)
 			     want + (i == REASON_RUN_QUEUE ? born_waiting : 0));
 		*(i < NR_WAIT_REASONS ? &waited : &blocked) += want;
 		for (u32 b = 0; b < NR_HIST_BUCKETS; b++)
-			n += seen[g].p.off_cpu[i].counts[b];
+			n += seen[g].hists.off_cpu[i].counts[b];
 		WANT("off-CPU spells of a reason", n, truth->spells[i]);
-		WANT("length of off-CPU spells", seen[g].p.off_cpu[i].sum, truth->spells_ns[i]);
+		WANT("length of off-CPU spells", seen[g].hists.off_cpu[i].sum, truth->spells_ns[i]);
 	}
 	WANT("time between stamps on a CPU", c[CELL_ON_STAMPS], truth->user + truth->system);
 	WANT("time between stamps waiting", c[CELL_WAIT_STAMPS], waited + truth->unborn);

@@ -113,6 +113,29 @@ TEST(accept_content_types_are_those_of_prometheus)
 	CHECK_STR(accept_content_type(OLD), OMT "; version=0.0.1; charset=utf-8");
 }
 
+/* A body that need not be packed is, if the client takes no other. */
+TEST(accept_gzip_only_if_plain_is_refused)
+{
+	static const struct {
+		const char *encoding;
+		bool want;
+	} cases[] = {
+		{ NULL, false },
+		{ "gzip", false },
+		{ "*", false },
+		{ "gzip, identity;q=0.1", false },
+		{ "gzip, identity;q=0", true },
+		{ "identity;q=0", false },
+		{ "gzip, *;q=0", true },
+		{ "gzip, *;q=0, identity", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		if (accept_gzip(cases[i].encoding, true) != cases[i].want)
+			FAIL("%s: not %d", cases[i].encoding, cases[i].want);
+	}
+}
+
 TEST(accept_gzip_only_if_allowed)
 {
 	static const struct {
@@ -142,7 +165,7 @@ TEST(accept_gzip_only_if_allowed)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (accept_gzip(cases[i].encoding) != cases[i].want)
+		if (accept_gzip(cases[i].encoding, false) != cases[i].want)
 			FAIL("%s: not %d", cases[i].encoding, cases[i].want);
 	}
 }

@@ -14,6 +14,7 @@
 struct books {
 	struct snapshot snap;
 	struct process_snap p;
+	u64 calls[NR_CALL_SLOTS];
 	struct process_totals t;
 	struct task_record thread;
 };
@@ -50,6 +51,7 @@ static void begin(struct books *b)
 	c[CELL_EXITS] = 98;
 	c[CELL_NEVER_RETURNED] = 4;
 	b->t.in_flight = 3;
+	b->p.calls = b->calls;
 	b->p.calls[0] = 60;
 	b->p.calls[NR_CALL_SLOTS - 1] = 45;
 	b->p.enters_before = b->p.enters_after = 105;

@@ -21,12 +21,18 @@ struct scene {
 static struct scene *new_scene(void)
 {
 	static struct scene s;
+	static u64 calls[NR_CALL_SLOTS];
+	static struct process_hists hists;
 
 	memset(&s, 0, sizeof(s));
 	for (size_t i = 0; i < NR_GROUPS; i++)
 		s.snap.groups[i].up = true;
 	s.process.alive = true;
+	memset(calls, 0, sizeof(calls));
+	memset(&hists, 0, sizeof(hists));
 	s.process.details = true;
+	s.process.calls = calls;
+	s.process.hists = &hists;
 	s.snap.processes = &s.process;
 	s.snap.nr_processes = 1;
 	s.snap.nr_counted = 1;
@@ -103,8 +109,8 @@ TEST(each_quantity_has_its_source)
 	s->process.nr_foreign = 1;
 	s->process.calls[SYS_close] = 7;
 	s->process.calls[SYS_fsync] = 8;
-	s->process.durable[DURABLE_FSYNC].counts[3] = 6;
-	s->process.durable[DURABLE_FSYNC].counts[4] = 1;
+	s->process.hists->durable[DURABLE_FSYNC].counts[3] = 6;
+	s->process.hists->durable[DURABLE_FSYNC].counts[4] = 1;
 	s->totals.cells[CELL_CPU + MODE_USER] = 20;
 	s->totals.cells[CELL_CPU + MODE_SYSTEM] = 30;
 	s->totals.cells[CELL_READ_BYTES] = 40;

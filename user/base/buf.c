@@ -42,6 +42,18 @@ void buf_add(struct buf *buf, const void *bytes, size_t n)
 	buf->bytes[buf->len] = '\0';
 }
 
+char *buf_extend(struct buf *buf, size_t n)
+{
+	char *at;
+
+	if (!buf_reserve(buf, n))
+		return NULL;
+	at = buf->bytes + buf->len;
+	buf->len += n;
+	buf->bytes[buf->len] = '\0';
+	return at;
+}
+
 void buf_str(struct buf *buf, const char *text)
 {
 	buf_add(buf, text, strlen(text));

@@ -18,6 +18,9 @@ struct buf {
 };
 
 void buf_add(struct buf *buf, const void *bytes, size_t n);
+
+/* Make it longer by @n bytes, for the caller to write; NULL when it failed. */
+char *buf_extend(struct buf *buf, size_t n);
 void buf_str(struct buf *buf, const char *text);
 void buf_char(struct buf *buf, char c);
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

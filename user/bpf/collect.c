@@ -43,18 +43,18 @@ void collect_lanes(const struct bpf_session *s, enum session_map map, u32 i, u32
 	}
 }
 
-static void read_cells(const struct bpf_session *s, struct process_snap *p)
+static int read_cells(const struct bpf_session *s, struct process_snap *p)
 {
-	struct process_hists hists;
-
 	collect_lanes(s, MAP_cells, p->slot, session_accounts(s), p->cells, sizeof(p->cells));
 	p->details = p->slot < s->bounds.max_details;
 	if (!p->details)
-		return;
-	collect_lanes(s, MAP_calls, p->slot, session_call_accounts(s), p->calls, sizeof(p->calls));
-	collect_lanes(s, MAP_hists, p->slot, s->bounds.max_details, &hists, sizeof(hists));
-	memcpy(p->off_cpu, hists.off_cpu, sizeof(p->off_cpu));
-	memcpy(p->durable, hists.durable, sizeof(p->durable));
+		return 0;
+	if (process_snap_add_details(p, true))
+		return -ENOMEM;
+	collect_lanes(s, MAP_calls, p->slot, session_call_accounts(s), p->calls,
+		      sizeof(struct account_calls));
+	collect_lanes(s, MAP_hists, p->slot, s->bounds.max_details, p->hists, sizeof(*p->hists));
+	return 0;
 }
 
 static int read_call_hists(const struct bpf_session *s, struct process_snap *p)
@@ -111,13 +111,25 @@ fail:
 	return -ENOMEM;
 }
 
+/* Who is where, once for all that is read. */
+static int index_slots(const struct bpf_session *s, struct snapshot *snap)
+{
+	snap->nr_slots = s->bounds.max_processes;
+	snap->at_slot = calloc(snap->nr_slots, sizeof(*snap->at_slot));
+	if (!snap->at_slot)
+		return -ENOMEM;
+	for (size_t i = 0; i < snap->nr_counted; i++) {
+		if (snap->processes[i].slot < snap->nr_slots)
+			snap->at_slot[snap->processes[i].slot] = (u32)i + 1;
+	}
+	return 0;
+}
+
 struct process_snap *collect_by_slot(struct snapshot *snap, u32 slot)
 {
-	for (size_t i = 0; i < snap->nr_counted; i++) {
-		if (snap->processes[i].slot == slot)
-			return &snap->processes[i];
-	}
-	return NULL;
+	u32 at = slot < snap->nr_slots ? snap->at_slot[slot] : 0;
+
+	return at ? &snap->processes[at - 1] : NULL;
 }
 
 static int by_error(const void *a, const void *b)
@@ -219,20 +231,11 @@ static int read_foreign(const struct bpf_session *s, struct snapshot *snap)
 
 /* --- thread records --- */
 
-struct record_sink {
-	struct snapshot *snap;
-	struct process_snap **by_slot;
-	u32 nr_slots;
-	int error;
-};
-
 static int keep_record(void *ctx, const struct task_record *rec)
 {
-	struct record_sink *sink = ctx;
-	struct process_snap *p;
+	struct process_snap *p = collect_by_slot(ctx, rec->process);
 	struct task_record *grown;
 
-	p = rec->process < sink->nr_slots ? sink->by_slot[rec->process] : NULL;
 	if (!p)
 		return 0;
 	/* A power of two is reached: double. */
@@ -256,24 +259,14 @@ static int keep_record(void *ctx, const struct task_record *rec)
 
 static int read_records(const struct bpf_session *s, struct snapshot *snap, struct err *err)
 {
-	struct record_sink sink = { .snap = snap, .nr_slots = s->bounds.max_processes };
-	int r;
-
-	sink.by_slot = calloc(sink.nr_slots, sizeof(struct process_snap *));
-	if (!sink.by_slot)
-		return err_set(err, -ENOMEM, "no memory for a snapshot");
 	for (size_t i = 0; i < snap->nr_counted; i++) {
 		struct process_snap *p = &snap->processes[i];
 
 		p->nr_threads = 0;
 		free(p->threads);
 		p->threads = NULL;
-		if (p->slot < sink.nr_slots)
-			sink.by_slot[p->slot] = p;
 	}
-	r = iter_run(s, keep_record, &sink, err);
-	free(sink.by_slot);
-	return r;
+	return iter_run(s, keep_record, snap, err);
 }
 
 /* Threads that have a cell; read before the records, which then miss none that was born since. */
@@ -306,6 +299,27 @@ static u64 cell_now(const struct bpf_session *s, const struct process_snap *p, e
 			n += __atomic_load_n(&a->cell[cell], __ATOMIC_RELAXED);
 	}
 	return n;
+}
+
+/*
+ * What the cells of threads say, without asking the kernel: entries of calls, and CPU time as
+ * charged, of those that live.
+ */
+static void read_threads_before(const struct bpf_session *s, struct snapshot *snap)
+{
+	for (u32 i = 0; i < s->bounds.max_threads; i++) {
+		const struct thread_cell *c = session_element(s, MAP_threads, i);
+		struct process_snap *p;
+
+		if (!c || !__atomic_load_n(&c->tid, __ATOMIC_ACQUIRE))
+			continue;
+		p = collect_by_slot(snap, c->process);
+		if (!p)
+			continue;
+		p->enters_before += __atomic_load_n(&c->enters, __ATOMIC_RELAXED);
+		p->unsettled_ns += __atomic_load_n(&c->charged.runtime_ns, __ATOMIC_RELAXED) -
+				   c->base.runtime_ns;
+	}
 }
 
 /* Entries of the threads that live, by their own counts. */
@@ -352,7 +366,8 @@ static int read_counters(const struct bpf_session *s, struct snapshot *snap, str
 
 	for (size_t i = 0; i < snap->nr_counted && !r; i++) {
 		r = read_call_hists(s, &snap->processes[i]);
-		read_cells(s, &snap->processes[i]);
+		if (!r)
+			r = read_cells(s, &snap->processes[i]);
 	}
 	if (!r)
 		r = collect_kinds(s, snap);
@@ -378,25 +393,25 @@ static bool ended_whole(const struct bpf_session *s, const struct process_snap *
 }
 
 /*
- * Read records, cells, records. A thread that ends meanwhile moves its entries from its record to
- * the account: read in this order, enters_before is never too high and enters_after never too low.
+ * Read the threads' cells, the accounts, the threads' records. A thread that ends meanwhile moves
+ * its entries from its cell to the account: read in this order, enters_before is never too high and
+ * enters_after never too low.
  * Returns 1 if it has to be done again, 0, or a negative errno.
  */
 static int read_once(const struct bpf_session *s, struct snapshot *snap, struct err *err)
 {
 	int r, again = 0;
 
-	for (size_t i = 0; i < snap->nr_counted; i++)
-		snap->processes[i].enters_before = cell_now(s, &snap->processes[i], CELL_ENTERS);
-	r = read_records(s, snap, err);
-	if (r)
-		return r;
 	for (size_t i = 0; i < snap->nr_counted; i++) {
 		struct process_snap *p = &snap->processes[i];
 
-		p->enters_before += live_enters(p);
-		p->unsettled_ns = charged_runtime(p) + cell_now(s, p, CELL_ENDED_RUNTIME);
+		p->enters_before = cell_now(s, p, CELL_ENTERS);
+		p->unsettled_ns = 0;
 	}
+	read_threads_before(s, snap);
+	for (size_t i = 0; i < snap->nr_counted; i++)
+		snap->processes[i].unsettled_ns +=
+			cell_now(s, &snap->processes[i], CELL_ENDED_RUNTIME);
 	r = read_counters(s, snap, err);
 	for (size_t i = 0; i < snap->nr_counted; i++)
 		snap->processes[i].unlisted = threads_with_cells(s, &snap->processes[i]);
@@ -498,6 +513,8 @@ int collect_snapshot(const struct bpf_session *s, struct snapshot *snap, struct 
 {
 	int r = 1;
 
+	if (index_slots(s, snap))
+		return err_set(err, -ENOMEM, "no memory for a snapshot");
 	for (int tries = 0; tries < MAX_TRIES && r > 0; tries++) {
 		snap->begin_ns = clock_ns(CLOCK_MONOTONIC);
 		r = read_once(s, snap, err);

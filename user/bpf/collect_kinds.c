@@ -28,6 +28,8 @@ static int begin_kinds(const struct bpf_session *s, struct process_snap *p)
 	k->account = p->slot;
 	p->goroutines = cell && cell->flags & PROCESS_GOROUTINES;
 	memcpy(k->cells, p->cells, sizeof(k->cells));
+	if (process_snap_add_details(p, false))
+		return -ENOMEM;
 	memcpy(k->calls, p->calls, sizeof(k->calls));
 	return 0;
 }
@@ -50,7 +52,7 @@ static int read_kind(const struct bpf_session *s, struct process_snap *p,
 	collect_lanes(s, MAP_calls, s->bounds.max_details + i, session_call_accounts(s), k->calls,
 		      sizeof(k->calls));
 	counters_add(p->cells, k->cells, sizeof(p->cells));
-	counters_add(p->calls, k->calls, sizeof(p->calls));
+	counters_add(p->calls, k->calls, sizeof(k->calls));
 	return 0;
 }
 

@@ -171,7 +171,9 @@ int session_maps_ready(struct bpf_session *s, struct err *err)
 	for (int i = 0; i < NR_SESSION_MAPS; i++) {
 		struct session_map_state *m = &s->maps[i];
 
-		if (m->fd < 0 || m->type != BPF_MAP_TYPE_ARRAY)
+		/* Whatever is mapped counts as our memory. */
+		if (m->fd < 0 || m->type != BPF_MAP_TYPE_ARRAY || i == MAP_observed ||
+		    i == MAP_thread_hints)
 			continue;
 		r = map_array(m, map_names[i], err);
 		if (r)

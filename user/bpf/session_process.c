@@ -2,8 +2,10 @@
 /* Processes of a session: taken in, found, ended, released. */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "user/bpf/iter.h"
 #include "user/bpf/session_impl.h"
@@ -21,12 +23,23 @@ u32 bpf_session_other_slot(const struct bpf_session *s)
 	return s->bounds.max_processes - 1;
 }
 
-static void set_observed(struct bpf_session *s, u32 tgid, bool on)
+/* The map is as large as there are process ids, and rarely written here: a page of it at a time. */
+static int set_observed(struct bpf_session *s, u32 tgid, bool on)
 {
-	struct pid_block *block = session_element(s, MAP_observed, tgid / PIDS_PER_BLOCK);
+	const struct session_map_state *m = &s->maps[MAP_observed];
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	u8 *window;
 
-	if (block)
-		__atomic_store_n(&block->observed[tgid % PIDS_PER_BLOCK], on, __ATOMIC_RELEASE);
+	_Static_assert(sizeof(struct pid_block) == PIDS_PER_BLOCK, "a byte for each process id");
+	if (m->fd < 0 || tgid / PIDS_PER_BLOCK >= m->max_entries)
+		return -EINVAL;
+	window = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd,
+		      (off_t)(tgid / page * page));
+	if (window == MAP_FAILED)
+		return -errno;
+	__atomic_store_n(&window[tgid % page], on, __ATOMIC_RELEASE);
+	munmap(window, page);
+	return 0;
 }
 
 static bool pop_slot(const struct bpf_session *s, enum session_map list, u32 *ret_slot)
@@ -106,16 +119,21 @@ int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_ho
 		return err_set(err, -r, "cannot take in process %u: %s", tgid, strerror(r));
 	}
 	r = seed_threads(s, calls, &seeding, err);
+	p->start_ns = seeding.start_ns;
 	__atomic_store_n(&p->seeding, 0, __ATOMIC_RELEASE);
 	if (!r && !seeding.nr_threads)
 		r = err_set(err, -ESRCH, "process %u has no thread any more", tgid);
+	if (!r) {
+		r = set_observed(s, tgid, true);
+		if (r)
+			r = err_set(err, r, "cannot switch on observing process %u: %s", tgid,
+				    strerror(-r));
+	}
 	if (r) {
 		bpf_session_end(s, seeding.slot);
 		bpf_session_release(s, seeding.slot);
 		return r;
 	}
-	p->start_ns = seeding.start_ns;
-	set_observed(s, tgid, true);
 	*ret_observed = (struct observed_process){ .slot = seeding.slot,
 						   .begin_ns = p->begin_ns,
 						   .ended = seeding.ended };
@@ -201,7 +219,7 @@ void bpf_session_end(struct bpf_session *s, u32 slot)
 	/* Another incarnation may have the number by now, with a slot of its own. */
 	if (!bpf_map_lookup_elem(s->maps[MAP_process_slots].fd, &p->tgid, &owner) &&
 	    owner == slot) {
-		set_observed(s, p->tgid, false);
+		(void)set_observed(s, p->tgid, false); /* then it is observed for longer */
 		(void)bpf_map_delete_elem(s->maps[MAP_process_slots].fd, &p->tgid);
 	}
 	if (!p->end_ns)

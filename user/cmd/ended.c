@@ -31,28 +31,12 @@ struct ended *ended_new(size_t max_names)
 	return e;
 }
 
-static void arrays_done(struct process_snap *p)
-{
-	free(p->call_hists);
-	free(p->errors);
-	free(p->foreign);
-	free(p->threads);
-	free(p->kinds);
-	p->kinds = NULL;
-	p->nr_kinds = 0;
-	p->call_hists = NULL;
-	p->errors = NULL;
-	p->foreign = NULL;
-	p->threads = NULL;
-	p->nr_call_hists = p->nr_errors = p->nr_foreign = p->nr_threads = 0;
-}
-
 void ended_free(struct ended *ended)
 {
 	if (!ended)
 		return;
 	for (size_t i = 0; i < ended->n; i++)
-		arrays_done(&ended->processes[i]);
+		process_snap_done(&ended->processes[i]);
 	free(ended->processes);
 	free(ended->totals);
 	free(ended);
@@ -124,9 +108,22 @@ static int add_kinds(struct process_snap *sum, const struct process_snap *p)
 	return r;
 }
 
+/* What is counted by name, and histograms. */
+static int add_details(struct process_snap *sum, const struct process_snap *p)
+{
+	if (!p->calls)
+		return 0;
+	if (process_snap_add_details(sum, p->hists))
+		return -ENOMEM;
+	counters_add(sum->calls, p->calls, NR_CALL_SLOTS * sizeof(*p->calls));
+	if (p->hists)
+		counters_add(sum->hists, p->hists, sizeof(*p->hists));
+	return 0;
+}
+
 static int add_arrays(struct process_snap *sum, const struct process_snap *p)
 {
-	int r = 0;
+	int r = add_details(sum, p);
 
 	for (size_t i = 0; i < p->nr_call_hists && !r; i++)
 		r = add_call_hist(sum, &p->call_hists[i]);
@@ -171,16 +168,13 @@ int ended_add(struct ended *ended, struct process_snap *p, const struct process_
 	sum->goroutines |= p->goroutines;
 	sum->incarnations += p->incarnations;
 	counters_add(sum->cells, totals->cells, sizeof(sum->cells));
-	counters_add(sum->calls, p->calls, sizeof(sum->calls));
-	counters_add(sum->off_cpu, p->off_cpu, sizeof(sum->off_cpu));
-	counters_add(sum->durable, p->durable, sizeof(sum->durable));
 	counters_add(ended->totals[i].cells, totals->cells, sizeof(totals->cells));
 	ended->totals[i].runtime_ns += totals->runtime_ns;
 	ended->totals[i].run_delay_ns += totals->run_delay_ns;
 	p->go.current = false;
 	go_stats_add(&sum->go, &p->go);
 	r = add_arrays(sum, p);
-	arrays_done(p);
+	process_snap_done(p);
 	return r;
 }
 
@@ -198,6 +192,8 @@ int ended_copy(const struct ended *ended, struct process_snap *ret_processes,
 		int r;
 
 		*to = *from;
+		to->calls = NULL;
+		to->hists = NULL;
 		to->call_hists = NULL;
 		to->errors = NULL;
 		to->foreign = NULL;

@@ -46,6 +46,8 @@ static void fill_thread(struct process_snap *p)
 
 static void fill_events(struct process_snap *p)
 {
+	if (process_snap_add_details(p, true))
+		return;
 	p->calls[SOME_CALL] = 1;
 	p->call_hists = calloc(1, sizeof(*p->call_hists));
 	p->errors = calloc(2, sizeof(*p->errors));
@@ -106,7 +108,7 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 	p->id.pid = 1;
 	snprintf(p->id.comm, sizeof(p->id.comm), "%s", text);
 	snprintf(p->id.name, sizeof(p->id.name), "%s", text);
-	snprintf(p->id.exe, sizeof(p->id.exe), "%s", text);
+	p->id.exe = text;
 	p->alive = true;
 	p->details = true;
 	p->incarnations = 1;

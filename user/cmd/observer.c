@@ -83,8 +83,9 @@ int observer_open(const struct observer_config *config, struct observer **ret_ob
 	if (r)
 		goto out;
 	o->slots = calloc(o->config.bounds.max_processes, sizeof(*o->slots));
+	o->at_slot = calloc(o->config.bounds.max_processes, sizeof(*o->at_slot));
 	o->ended = ended_new(o->config.bounds.max_processes);
-	if (!o->slots || !o->ended || o->epoll_fd < 0) {
+	if (!o->slots || !o->at_slot || !o->ended || o->epoll_fd < 0) {
 		r = err_set(err, -ENOMEM, "no memory for an observer");
 		goto out;
 	}
@@ -108,11 +109,13 @@ void observer_free(struct observer *o)
 		if (o->processes[i].pidfd >= 0)
 			close(o->processes[i].pidfd);
 		free(o->processes[i].last_kinds.at);
+		free(o->processes[i].exe);
 	}
 	if (o->epoll_fd >= 0)
 		close(o->epoll_fd);
 	ended_free(o->ended);
 	free(o->slots);
+	free(o->at_slot);
 	free(o->processes);
 	bpf_session_free(o->session);
 	free(o);
@@ -126,21 +129,29 @@ static void set_name(const struct observer *o, struct process_identity *id)
 	utf8_repair(o->config.name ? o->config.name : id->comm, id->name, sizeof(id->name));
 }
 
-static int identify(const struct observer *o, pid_t pid, struct process_identity *ret_id,
-		    struct err *err)
+/* Without memory for it, it is not known. */
+static void set_exe(struct observed *p, const char *exe)
 {
+	free(p->exe);
+	p->exe = exe[0] ? strdup(exe) : NULL;
+	p->id.exe = p->exe;
+}
+
+static int identify(const struct observer *o, pid_t pid, struct observed *p, struct err *err)
+{
+	struct process_identity *id = &p->id;
 	struct broker_identity who;
 	int r = broker_identify(o->config.broker, pid, &who);
 
 	if (r)
 		return err_set(err, r, "process %d: %s", (int)pid,
 			       r == -ENOENT ? "there is no such process" : strerror(-r));
-	*ret_id = (struct process_identity){ .pid = pid, .uid = who.uid };
-	ret_id->start_ticks = who.start_ticks;
-	ret_id->start_wall_ns = o->boot_wall_ns + who.start_ticks * (NS_PER_SEC / o->tick_hz);
-	memcpy(ret_id->comm, who.comm, sizeof(ret_id->comm));
-	memcpy(ret_id->exe, who.exe, sizeof(ret_id->exe));
-	set_name(o, ret_id);
+	*id = (struct process_identity){ .pid = pid, .uid = who.uid };
+	id->start_ticks = who.start_ticks;
+	id->start_wall_ns = o->boot_wall_ns + who.start_ticks * (NS_PER_SEC / o->tick_hz);
+	memcpy(id->comm, who.comm, sizeof(id->comm));
+	set_exe(p, who.exe);
+	set_name(o, id);
 	return 0;
 }
 
@@ -166,9 +177,9 @@ static void find_owner(struct observer *o, const struct observed *p)
 			 p->id.comm, err.text);
 }
 
-static int take_in(struct observer *o, struct observed *p, struct err *err)
+static int take_in(struct observer *o, struct observed *p, bool details, struct err *err)
 {
-	const struct observe_how how = { .details = !o->config.all,
+	const struct observe_how how = { .details = details,
 					 .follow = o->config.follow || o->config.all };
 	struct thread_calls calls;
 	int r;
@@ -221,36 +232,46 @@ static bool has_ended(const struct observed *p)
 	return poll(&end, 1, 0) != 0;
 }
 
-int observer_add(struct observer *o, pid_t pid, struct err *err)
+/* One that is no target is one of the whole machine. */
+static int add(struct observer *o, pid_t pid, bool target, struct err *err)
 {
 	struct observed *p = new_place(o);
 	int r;
 
 	if (!p)
 		return err_set(err, -ENOMEM, "no memory for process %d", (int)pid);
-	*p = (struct observed){ .target = true, .alive = true };
+	*p = (struct observed){ .target = target, .alive = true };
 	r = watch_end(o, pid, p);
 	if (r)
 		return err_set(err, r, "process %d: %s", (int)pid,
 			       r == -ENOENT ? "there is no such process" : strerror(-r));
 	/* The descriptor holds the number: what /proc says now is about this incarnation. */
-	r = identify(o, pid, &p->id, err);
+	r = identify(o, pid, p, err);
 	if (!r && observed_already(o, &p->id))
 		r = err_set(err, -EEXIST, "process %d is observed already", (int)pid);
 	if (!r)
-		r = take_in(o, p, err);
+		r = take_in(o, p, target, err);
 	if (r == -ESRCH && !has_ended(p))
 		r = err_set(
 			err, -EACCES,
 			"process %d lives, but this kernel hides it from BPF programs (its task "
 			"iterator does not list it): it cannot be observed",
 			(int)pid);
-	if (r) {
+	if (r || !target) {
+		/* The programs tell of its end; a descriptor each would be more than there are. */
 		close(p->pidfd);
-		return r;
+		p->pidfd = -1;
 	}
-	o->nr_processes++;
-	return 0;
+	if (r)
+		free(p->exe);
+	else
+		o->nr_processes++;
+	return r;
+}
+
+int observer_add(struct observer *o, pid_t pid, struct err *err)
+{
+	return add(o, pid, true, err);
 }
 
 /*
@@ -275,13 +296,13 @@ static void say_as_a_whole(const struct observer *o)
 }
 
 /* A process that the programs took in by themselves; it may be gone already. */
-static void add_taken_in(struct observer *o, const struct process_slot *slot)
+static struct observed *add_taken_in(struct observer *o, const struct process_slot *slot)
 {
 	struct observed *p = new_place(o);
 	struct err err;
 
 	if (!p)
-		return; /* at the next scan */
+		return NULL; /* at the next scan */
 	*p = (struct observed){ .pidfd = -1,
 				.target = slot->flags & PROCESS_WANTED,
 				.alive = !slot->end_ns };
@@ -289,8 +310,8 @@ static void add_taken_in(struct observer *o, const struct process_slot *slot)
 	p->where.begin_ns = slot->begin_ns;
 	p->execs = slot->execs;
 	p->where.ended = slot->ended;
-	if (slot->end_ns || identify(o, (pid_t)slot->tgid, &p->id, &err))
-		p->id = (struct process_identity){ .pid = (pid_t)slot->tgid };
+	if (slot->end_ns || identify(o, (pid_t)slot->tgid, p, &err))
+		p->id = (struct process_identity){ .pid = (pid_t)slot->tgid, .exe = p->exe };
 	/* The name that the kernel saw it execute: /proc may know another process by now. */
 	memcpy(p->id.comm, slot->comm, sizeof(p->id.comm));
 	set_name(o, &p->id);
@@ -298,6 +319,7 @@ static void add_taken_in(struct observer *o, const struct process_slot *slot)
 		greet_target(o, p);
 	say_as_a_whole(o);
 	o->nr_processes++;
+	return p;
 }
 
 void observer_want_file(struct observer *o, size_t i, u64 inode, u64 device)
@@ -338,7 +360,7 @@ int observer_add_all(struct observer *o, struct err *err)
 
 		/* One that ends meanwhile, or was taken in as a child, is no failure. */
 		if (list.pids[i] != getpid() && list.pids[i] != broker_client_pid(o->config.broker))
-			(void)observer_add(o, list.pids[i], &one);
+			(void)add(o, list.pids[i], false, &one);
 	}
 	free(list.pids);
 	return 0;
@@ -398,19 +420,23 @@ const struct process_identity *observer_next_ended(struct observer *o)
 		if (o->processes[i].pidfd != event.data.fd)
 			continue;
 		o->last_ended = o->processes[i].id;
+		o->last_ended.exe = NULL; /* it may go before the caller has looked at it */
 		observer_ended(o, i);
 		return &o->last_ended;
 	}
 	return NULL;
 }
 
+static void index_slots(struct observer *o)
+{
+	memset(o->at_slot, 0, o->config.bounds.max_processes * sizeof(*o->at_slot));
+	for (size_t i = 0; i < o->nr_processes; i++)
+		o->at_slot[o->processes[i].where.slot] = (u32)i + 1;
+}
+
 static struct observed *by_slot(struct observer *o, u32 slot)
 {
-	for (size_t i = 0; i < o->nr_processes; i++) {
-		if (o->processes[i].where.slot == slot)
-			return &o->processes[i];
-	}
-	return NULL;
+	return o->at_slot[slot] ? &o->processes[o->at_slot[slot] - 1] : NULL;
 }
 
 /* Its last switch was not reported, or its pidfd was not: it is over all the same. */
@@ -432,11 +458,11 @@ static void note_exec(const struct observer *o, struct observed *p, const struct
 	if (p->execs == slot->execs)
 		return;
 	p->execs = slot->execs;
-	p->id.exe[0] = '\0';
+	set_exe(p, "");
 	say_as_a_whole(o);
 	if (slot->end_ns || broker_identify(o->config.broker, p->id.pid, &who))
 		return;
-	memcpy(p->id.exe, who.exe, sizeof(p->id.exe));
+	set_exe(p, who.exe);
 	p->id.uid = who.uid;
 }
 
@@ -456,13 +482,13 @@ void observer_scan(struct observer *o)
 {
 	size_t n = bpf_session_scan(o->session, o->slots, o->config.bounds.max_processes);
 
+	index_slots(o);
 	for (size_t i = 0; i < n; i++) {
 		const struct process_slot *slot = &o->slots[i];
 		struct observed *p = by_slot(o, slot->slot);
 
 		if (!p && has_name(o, slot)) {
-			add_taken_in(o, slot);
-			p = by_slot(o, slot->slot);
+			p = add_taken_in(o, slot);
 		}
 		if (!p)
 			continue;
@@ -490,6 +516,7 @@ void observer_drop(struct observer *o, size_t i)
 
 	bpf_session_release(o->session, p->where.slot);
 	free(p->last_kinds.at);
+	free(p->exe);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	o->nr_processes--;

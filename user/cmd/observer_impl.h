@@ -15,9 +15,12 @@
 #define GIVE_UP_NS (1 * NS_PER_SEC)
 
 struct observed {
-	struct process_identity id;
+	struct process_identity id; /* its texts are in @exe */
+	char *exe;		    /* NULL: not known */
 	struct observed_process where;
 	struct proc_books books_begin;
+	struct proc_books books; /* as they were read last, and when so much CPU time was used: */
+	u64 books_runtime_ns;
 	struct process_totals last;
 	struct kind_list last_kinds;
 	struct go_view go;
@@ -40,6 +43,8 @@ struct observer {
 	struct observed other; /* the shared slot of those beyond the bound */
 	struct ended *ended;
 	struct process_slot *slots; /* room for a scan */
+	u32 *at_slot;		    /* 1 + the process in each slot, 0 = none; for a scan */
+	size_t books_next; /* whose books are the next to be read, of those without details */
 	struct process_identity last_ended;
 	int epoll_fd;
 	u64 boot_wall_ns;

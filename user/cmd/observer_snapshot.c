@@ -17,8 +17,13 @@
 #include "user/proc/procfs.h"
 
 #define FOLD_INTERVAL_NS (100 * NS_PER_MS)
+/* Processes without details whose books in /proc are read at a snapshot: some 2 ms. */
+#define MAX_BOOKS 128
+/* One that does not run may lose pages all the same. */
+#define BOOKS_AGE_NS (60 * NS_PER_SEC)
 
-static void fill_process(const struct observed *p, struct process_snap *ret_snap)
+static int fill_process(const struct observed *p, struct arena *texts,
+			struct process_snap *ret_snap)
 {
 	*ret_snap = (struct process_snap){
 		.id = p->id,
@@ -30,6 +35,10 @@ static void fill_process(const struct observed *p, struct process_snap *ret_snap
 		.books_begin = p->books_begin,
 		.ended_begin = p->where.ended,
 	};
+	if (!p->exe)
+		return 0;
+	ret_snap->id.exe = arena_strdup(texts, p->exe);
+	return ret_snap->id.exe ? 0 : -ENOMEM;
 }
 
 /*
@@ -45,12 +54,58 @@ static bool is_unlisted_for_now(struct observed *p, const struct process_snap *s
 	return snap->unlisted && now - p->unlisted_ns < GIVE_UP_NS;
 }
 
-/* What /proc says at the same time, and totals that never go down. */
-static int finish_process(struct broker_client *broker, struct observed *p,
-			  struct process_snap *snap, struct process_totals *totals)
+/*
+ * What /proc says of a process at the same time. Reading it costs more than all else of one: of the
+ * many without details it is read only if they have run since, and of so many at a snapshot in
+ * turn. The CPU time of the others is not compared then, and their resident memory is that of last
+ * time.
+ */
+static void read_books(struct observer *o, size_t i, struct process_snap *snap,
+		       const struct process_totals *totals, u32 *budget)
+{
+	struct observed *p = &o->processes[i];
+	u64 now = observer_now();
+	bool ran = !p->books.valid || totals->runtime_ns != p->books_runtime_ns;
+	bool old = !p->books.valid || now - p->books.read_ns > BOOKS_AGE_NS;
+
+	if (snap->details || ((ran || old) && *budget)) {
+		*budget -= !snap->details;
+		broker_read_books(o->config.broker, p->id.pid, now, &p->books);
+		p->books_runtime_ns = totals->runtime_ns;
+		snap->books_now = p->books;
+		return;
+	}
+	snap->books_now = p->books;
+	snap->books_now.stale = ran;
+	if (!ran)
+		snap->books_now.read_ns = snap->read_ns;
+}
+
+/* From where the last snapshot stopped, so that everybody's turn comes. */
+static void read_all_books(struct observer *o, struct snapshot *snap,
+			   const struct process_totals *totals)
+{
+	u32 budget = MAX_BOOKS;
+	size_t n = o->nr_processes;
+	bool cut = false;
+
+	for (size_t k = 0; k < n; k++) {
+		size_t i = (o->books_next + k) % n;
+
+		if (snap->processes[i].alive)
+			read_books(o, i, &snap->processes[i], &totals[i], &budget);
+		if (!budget && !cut) {
+			o->books_next = (i + 1) % n;
+			cut = true;
+		}
+	}
+}
+
+/* Totals that never go down. */
+static int finish_process(struct observed *p, struct process_snap *snap,
+			  struct process_totals *totals)
 {
 	if (snap->alive) {
-		broker_read_books(broker, p->id.pid, observer_now(), &snap->books_now);
 		if (snap->nr_threads)
 			memcpy(p->id.comm, snap->id.comm, sizeof(p->id.comm));
 		p->missed = snap->nr_threads ? 0 : p->missed + 1;
@@ -101,7 +156,7 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 	struct snapshot snap = { .nr_processes = n, .nr_counted = n };
 	struct process_totals *totals;
 	u64 boot;
-	int r;
+	int r = 0;
 
 	totals = calloc(n + room, sizeof(*totals));
 	snap.processes = calloc(n + room, sizeof(*snap.processes));
@@ -114,18 +169,19 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 	snap.machine.online_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 	procfs_machine(PROC_ROOT, &snap.machine.steal_ticks, &boot);
 	for (size_t i = 0; i < o->nr_processes; i++)
-		fill_process(&o->processes[i], &snap.processes[i]);
-	fill_process(&o->other, &snap.processes[n - 1]);
-	r = collect_snapshot(o->session, &snap, err);
+		r |= fill_process(&o->processes[i], &snap.texts, &snap.processes[i]);
+	r |= fill_process(&o->other, &snap.texts, &snap.processes[n - 1]);
+	r = r ? err_set(err, r, "no memory for a snapshot")
+	      : collect_snapshot(o->session, &snap, err);
 	if (r) {
 		snapshot_done(&snap);
 		free(totals);
 		return r;
 	}
 	for (size_t i = 0; i < o->nr_processes; i++)
-		r |= finish_process(o->config.broker, &o->processes[i], &snap.processes[i],
-				    &totals[i]);
-	r |= finish_process(o->config.broker, &o->other, &snap.processes[n - 1], &totals[n - 1]);
+		r |= finish_process(&o->processes[i], &snap.processes[i], &totals[i]);
+	r |= finish_process(&o->other, &snap.processes[n - 1], &totals[n - 1]);
+	read_all_books(o, &snap, totals);
 	if (r) {
 		snapshot_done(&snap);
 		free(totals);
@@ -149,12 +205,20 @@ static bool is_over(const struct observed *p)
 	return p->slot_ended && p->pidfd < 0;
 }
 
-static size_t nr_over(const struct observer *o)
+/* How many there are; *ret_many: they hold so many places that others may not find one. */
+static size_t nr_over(const struct observer *o, bool *ret_many)
 {
-	size_t n = 0;
+	const struct bpf_bounds *b = &o->config.bounds;
+	size_t n = 0, with_details = 0;
 
-	for (size_t i = 0; i < o->nr_processes; i++)
-		n += is_over(&o->processes[i]);
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (!is_over(&o->processes[i]))
+			continue;
+		n++;
+		with_details += o->processes[i].where.slot < b->max_details;
+	}
+	*ret_many = with_details > b->max_details / 4 ||
+		    n - with_details > (b->max_processes - b->max_details) / 4;
 	return n;
 }
 
@@ -180,20 +244,22 @@ static void fold(struct observer *o)
 
 void observer_refresh(struct observer *o)
 {
+	bool many;
+
 	observer_scan(o);
-	if (!o->config.keep_ended && nr_over(o))
+	if (!o->config.keep_ended && nr_over(o, &many))
 		fold(o);
 }
 
 void observer_tidy(struct observer *o)
 {
+	bool many = false;
 	size_t n;
 
 	observer_scan(o);
-	n = o->config.keep_ended ? 0 : nr_over(o);
+	n = o->config.keep_ended ? 0 : nr_over(o, &many);
 	/* It costs a snapshot. */
-	if (n > o->config.bounds.max_details / 4 ||
-	    (n && observer_now() - o->folded_ns > FOLD_INTERVAL_NS))
+	if (many || (n && observer_now() - o->folded_ns > FOLD_INTERVAL_NS))
 		fold(o);
 }
 

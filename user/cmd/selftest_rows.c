@@ -116,15 +116,17 @@ static u64 observed(const struct process_snap *p, const struct process_totals *t
 {
 	switch (c->quantity) {
 	case QUANTITY_CALLS:
-		return c->id < NR_CALL_SLOTS ? p->calls[c->id] : 0;
+		return c->id < NR_CALL_SLOTS && p->calls ? p->calls[c->id] : 0;
 	case QUANTITY_ALL_CALLS:
-		return sum(p->calls, NR_CALL_SLOTS) + foreign_calls(p);
+		return (p->calls ? sum(p->calls, NR_CALL_SLOTS) : 0) + foreign_calls(p);
 	case QUANTITY_ERRORS:
 		return errors_of(p, ERROR_SYSCALL, c);
 	case QUANTITY_DURABLE_ERRORS:
 		return errors_of(p, ERROR_DURABLE, c);
 	case QUANTITY_DURABLE_TIMES:
-		return c->id < NR_DURABLES ? sum(p->durable[c->id].counts, NR_HIST_BUCKETS) : 0;
+		return c->id < NR_DURABLES && p->hists
+			       ? sum(p->hists->durable[c->id].counts, NR_HIST_BUCKETS)
+			       : 0;
 	case QUANTITY_CPU:
 		return sum(&t->cells[CELL_CPU], NR_MODES);
 	default:
@@ -265,7 +267,9 @@ void rows_end(struct selftest_result *result, const struct snapshot *snap,
 	struct selftest_row *row;
 
 	for (size_t i = 0; i < snap->nr_processes; i++) {
-		exits += snap->processes[i].calls[SYS_exit_group];
+		const u64 *calls = snap->processes[i].calls;
+
+		exits += calls ? calls[SYS_exit_group] : 0;
 		born += totals[i].cells[CELL_THREADS_BORN];
 		ended += totals[i].cells[CELL_THREADS_ENDED];
 	}

@@ -357,6 +357,9 @@ static int set_up(struct serve *s, struct err *err)
 	};
 	int status;
 
+	/* Of the whole machine only those that were asked for one by one have details. */
+	if (o->all && !o->pids.n && !o->program && !o->comms.n && !o->exes.n && !o->cgroups.n)
+		config.bounds.max_details = config.bounds.max_rows = 1;
 	config.bounds.max_processes = o->max_processes;
 	config.bounds.max_threads = o->max_threads;
 	if (o->rest.n) {

@@ -165,20 +165,21 @@ static void say_target(const struct process_identity *id)
 	/* While we serve, no file with names can be opened. */
 	snprintf(number, sizeof(number), "id %u", (unsigned int)id->uid);
 	log_info("observing process %d: %s, %s, user %s", (int)id->pid, id->comm,
-		 id->exe[0] ? id->exe : "executable not readable", pw ? pw->pw_name : number);
+		 id->exe ? id->exe : "executable not readable", pw ? pw->pw_name : number);
 }
 
 static void warn_if_different(const struct observer *o)
 {
 	const struct process_identity *first = observer_identity(o, 0);
+	const char *exe = first->exe ? first->exe : "";
 
 	for (size_t i = 1; i < observer_processes(o); i++) {
 		const struct process_identity *id = observer_identity(o, i);
 
-		if (!strcmp(first->exe, id->exe))
+		if (!strcmp(exe, id->exe ? id->exe : ""))
 			continue;
 		log_warn("the targets run different programs (%s and %s): are all of them meant?",
-			 first->exe, id->exe);
+			 exe, id->exe ? id->exe : "");
 		return;
 	}
 }

@@ -195,11 +195,11 @@ const char *accept_content_type(enum accept_format format)
 	return formats[format].content_type;
 }
 
-bool accept_gzip(const char *accept_encoding)
+bool accept_gzip(const char *accept_encoding, bool plain_will_do)
 {
 	struct part rest = { accept_encoding, accept_encoding ? strlen(accept_encoding) : 0 };
 	u32 gzip = 0, any = 0, identity = 0;
-	bool named = false;
+	bool named = false, identity_named = false, any_named = false;
 	struct element e;
 
 	for (size_t i = 0; rest.n && i < MAX_ELEMENTS; i++) {
@@ -210,11 +210,16 @@ bool accept_gzip(const char *accept_encoding)
 			gzip = e.quality;
 		} else if (part_is(e.value, "identity")) {
 			identity = e.quality;
+			identity_named = true;
 		} else if (part_is(e.value, "*")) {
 			any = e.quality;
+			any_named = true;
 		}
 	}
 	if (!named)
 		gzip = any;
+	/* What no element speaks of may be sent (RFC 9110, 12.5.3). */
+	if (plain_will_do && (identity_named ? identity : !any_named || any))
+		return false;
 	return gzip && gzip >= identity;
 }

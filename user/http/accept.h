@@ -33,8 +33,9 @@ const char *accept_content_type(enum accept_format format);
 
 /*
  * Whether the value of an Accept-Encoding header (or NULL) allows gzip and does not prefer the
- * body as it is. Without the header the body is sent as it is.
+ * body as it is. Without the header the body is sent as it is. With @plain_will_do gzip is only
+ * used if the client refuses the body as it is.
  */
-bool accept_gzip(const char *accept_encoding);
+bool accept_gzip(const char *accept_encoding, bool plain_will_do);
 
 #endif /* SKYOBSERVE_HTTP_ACCEPT_H */

@@ -244,9 +244,10 @@ static bool compress_body(const struct request *r, struct answer *a)
 {
 	struct header_list list;
 	struct buf packed = { 0 };
+	bool large = r->conn->over_loopback && a->body.len > GZIP_MAX_LOOPBACK_BYTES;
 
 	if (a->body.len < GZIP_MIN_BYTES ||
-	    !accept_gzip(header_joined(r, MHD_HTTP_HEADER_ACCEPT_ENCODING, &list)))
+	    !accept_gzip(header_joined(r, MHD_HTTP_HEADER_ACCEPT_ENCODING, &list), large))
 		return false;
 	if (gzip_body(&a->body, &packed)) {
 		buf_done(&packed); /* as it is, then */

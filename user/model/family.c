@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct family_desc family_descs[NR_FAMILIES] = {
 #define CELLS(id, name, unit, dim, method, error, help) \
@@ -43,20 +44,41 @@ struct sample *family_add(struct family_set *set, enum family_id id)
 	return s;
 }
 
+/* Most samples have no more labels than that. */
+#define FEW_LABELS 3
+
+void sample_label_kept(struct family_set *set, struct sample *s, const char *name,
+		       const char *value)
+{
+	u32 n = s->nr_labels;
+
+	if (n == MAX_SAMPLE_LABELS) {
+		set->failed = true;
+		return;
+	}
+	if (!n || n == FEW_LABELS) {
+		size_t room = n ? MAX_SAMPLE_LABELS : FEW_LABELS;
+		struct label *grown = arena_zalloc(&set->arena, room * sizeof(*grown));
+
+		if (!grown) {
+			set->failed = true;
+			return;
+		}
+		if (n)
+			memcpy(grown, s->labels, n * sizeof(*grown));
+		s->labels = grown;
+	}
+	s->labels[s->nr_labels++] = (struct label){ name, value };
+}
+
 void sample_label(struct family_set *set, struct sample *s, const char *name, const char *value)
 {
-	char *copy;
+	char *copy = arena_strdup(&set->arena, value);
 
-	if (s->nr_labels == MAX_SAMPLE_LABELS) {
+	if (copy)
+		sample_label_kept(set, s, name, copy);
+	else
 		set->failed = true;
-		return;
-	}
-	copy = arena_strdup(&set->arena, value);
-	if (!copy) {
-		set->failed = true;
-		return;
-	}
-	s->labels[s->nr_labels++] = (struct label){ name, copy };
 }
 
 void family_name(const struct family_desc *desc, char *ret_name, size_t n)

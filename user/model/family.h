@@ -61,7 +61,7 @@ struct label {
 };
 
 struct sample {
-	struct label labels[MAX_SAMPLE_LABELS];
+	struct label *labels; /* in the set's arena */
 	u32 nr_labels;
 	enum value_kind kind;
 	union {
@@ -96,6 +96,10 @@ struct sample *family_add(struct family_set *set, enum family_id id);
 
 /* Add a label; the text of @value is copied into the set, @name must be a constant. */
 void sample_label(struct family_set *set, struct sample *s, const char *name, const char *value);
+
+/* The same without a copy: @value lives as long as the set does. */
+void sample_label_kept(struct family_set *set, struct sample *s, const char *name,
+		       const char *value);
 
 /* The full name without a counter's _total: "skyobserve_cpu_seconds". @ret_name has room for @n. */
 void family_name(const struct family_desc *desc, char *ret_name, size_t n);

@@ -63,7 +63,7 @@ static struct identity cpu_identity(const struct snapshot *snap, const struct pr
 							: p->read_ns - p->books_now.read_ns;
 	u64 ticks = p->books_now.cpu_ticks - p->books_begin.cpu_ticks;
 
-	if (!p->books_begin.valid || !p->books_now.valid ||
+	if (!p->books_begin.valid || !p->books_now.valid || p->books_now.stale ||
 	    p->books_now.cpu_ticks < p->books_begin.cpu_ticks)
 		return (struct identity){ 0 };
 	/* The two are not read at once: each CPU can add what fits between. */
@@ -75,8 +75,10 @@ static struct identity cpu_identity(const struct snapshot *snap, const struct pr
 /* The calls by name were read between the two readings of the threads' counts. */
 static struct identity syscalls_identity(const struct process_snap *p)
 {
-	u64 calls = sum(p->calls, NR_CALL_SLOTS) + foreign_calls(p) + p->cells[CELL_SMALL_SYSCALLS];
+	u64 calls = foreign_calls(p) + p->cells[CELL_SMALL_SYSCALLS];
 
+	if (p->calls)
+		calls += sum(p->calls, NR_CALL_SLOTS);
 	if (calls < p->enters_before)
 		return compare(calls, p->enters_before, 0);
 	if (calls > p->enters_after)
@@ -155,6 +157,23 @@ void identities_of(const struct snapshot *snap, const struct process_snap *p,
 static u64 magnitude(s64 v)
 {
 	return v < 0 ? 0 - (u64)v : (u64)v;
+}
+
+/* |@a| + |@b|, as far as it can be held. */
+static s64 add_magnitudes(s64 a, s64 b)
+{
+	const u64 max = ~0ULL >> 1;
+	u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
+
+	return (s64)(x + y < max ? x + y : max);
+}
+
+void identity_add(struct identity *sum, const struct identity *more)
+{
+	sum->checked = true;
+	sum->residual = add_magnitudes(sum->residual, more->residual);
+	sum->total += more->total;
+	sum->tolerance += more->tolerance;
 }
 
 double identity_ratio(const struct identity *identity)

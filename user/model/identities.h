@@ -56,6 +56,9 @@ struct identity {
 void identities_of(const struct snapshot *snap, const struct process_snap *p,
 		   const struct process_totals *t, struct identity ret_identities[NR_IDENTITIES]);
 
+/* The residuals of two processes do not cancel: |a| + |b|, as far as it can be held. */
+void identity_add(struct identity *sum, const struct identity *more);
+
 /* |residual| / total, 0 if both are 0. */
 double identity_ratio(const struct identity *identity);
 

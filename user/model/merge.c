@@ -70,15 +70,6 @@ static int add_flight(struct merged *m, const struct task_record *rec)
 	return 0;
 }
 
-/* |@a| + |@b|, as far as it can be held. */
-static s64 add_magnitudes(s64 a, s64 b)
-{
-	const u64 max = ~0ULL >> 1;
-	u64 x = a < 0 ? 0 - (u64)a : (u64)a, y = b < 0 ? 0 - (u64)b : (u64)b;
-
-	return (s64)(x + y < max ? x + y : max);
-}
-
 static void add_identities(struct merged *m, const struct snapshot *snap,
 			   const struct process_snap *p)
 {
@@ -95,11 +86,7 @@ static void add_identities(struct merged *m, const struct snapshot *snap,
 			continue;
 		if (!sum->checked)
 			m->identities_hold[i] = true;
-		sum->checked = true;
-		/* Residuals of two processes must not cancel. */
-		sum->residual = add_magnitudes(sum->residual, ids[i].residual);
-		sum->total += ids[i].total;
-		sum->tolerance += ids[i].tolerance;
+		identity_add(sum, &ids[i]);
 		m->identities_hold[i] &= identity_holds(&ids[i]);
 	}
 }
@@ -124,16 +111,19 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 	m->goroutines |= p->goroutines;
 	m->nr_threads += totals->threads;
 	counters_add(m->cells, totals->cells, sizeof(m->cells));
-	counters_add(m->calls, p->calls, sizeof(m->calls));
-	for (size_t k = 0; k < NR_REASONS; k++)
-		counters_add(&m->off_cpu[k], &p->off_cpu[k], sizeof(struct hist));
-	for (size_t k = 0; k < NR_DURABLES; k++)
-		counters_add(&m->durable[k], &p->durable[k], sizeof(struct hist));
+	if (p->calls)
+		counters_add(m->calls, p->calls, sizeof(m->calls));
+	m->has_calls |= p->calls != NULL;
+	m->has_hists |= p->hists != NULL;
+	if (p->hists)
+		counters_add(&m->hists, p->hists, sizeof(m->hists));
 	for (size_t k = 0; k < p->nr_call_hists; k++) {
 		const struct call_hist *h = &p->call_hists[k];
 
 		if (h->nr >= NR_CALL_SLOTS)
 			continue;
+		if (!m->has_call_hist[h->nr])
+			m->call_hists[h->nr] = (struct hist){ 0 };
 		counters_add(&m->call_hists[h->nr], &h->hist, sizeof(struct hist));
 		m->has_call_hist[h->nr] = true;
 	}
@@ -161,5 +151,9 @@ void merged_clear(struct merged *m)
 	free(m->kinds.at);
 	free(m->foreign);
 	free(m->flights);
-	memset(m, 0, sizeof(*m));
+	if (m->has_calls)
+		memset(m->calls, 0, sizeof(m->calls));
+	if (m->has_hists)
+		memset(&m->hists, 0, sizeof(m->hists));
+	memset(m, 0, offsetof(struct merged, calls));
 }

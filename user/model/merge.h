@@ -16,32 +16,34 @@ struct flight {
 	u64 oldest_ns;
 };
 
-/* A sum over processes. Large (about 250 KB): one is used again for every name. */
+/* A sum over processes. Large (about 250 KB): one, zeroed, is used again for every name. */
 struct merged {
 	const char *name; /* of the first process */
 	pid_t pid;
 	u32 nr_processes, nr_alive, nr_threads;
-	bool has_details;  /* one of them has per-call counters and histograms */
+	bool has_details;	   /* one of them has per-call counters and histograms */
+	bool has_calls, has_hists; /* there is something in @calls, in @hists */
+	bool goroutines;	   /* kinds of one of them are of goroutines */
+	bool has_resident;
 	u64 begin_wall_ns; /* the earliest observation */
 	u64 cells[NR_CELLS];
-	u64 calls[NR_CALL_SLOTS];
-	struct hist off_cpu[NR_REASONS];
-	struct hist durable[NR_DURABLES];
-	struct hist call_hists[NR_CALL_SLOTS];
-	bool has_call_hist[NR_CALL_SLOTS];
 	struct error_count *errors;
 	size_t nr_errors;
 	struct kind_list kinds; /* the background first; none: not told apart */
-	bool goroutines;	/* kinds of one of them are of goroutines */
 	struct foreign_count *foreign;
 	size_t nr_foreign;
 	struct flight *flights;
 	size_t nr_flights;
 	u64 resident_bytes;
-	bool has_resident;
 	struct go_stats go;
 	struct identity identities[NR_IDENTITIES]; /* residuals and bounds added up */
 	bool identities_hold[NR_IDENTITIES];
+	bool has_call_hist[NR_CALL_SLOTS];
+
+	/* Large, and of most names nothing: cleared only when something was put there. */
+	u64 calls[NR_CALL_SLOTS];
+	struct process_hists hists;
+	struct hist call_hists[NR_CALL_SLOTS]; /* valid where @has_call_hist */
 };
 
 /* Add process @i of @snap. Returns 0 or -ENOMEM. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "user/model/errno_names.h"
+#include "user/model/name_groups.h"
 #include "user/model/publish_impl.h"
 #include "user/model/syscall_names.h"
 
@@ -68,7 +69,10 @@ static void label_syscall(struct publication *pub, struct sample *s, u32 abi, u3
 	char number[24];
 
 	snprintf(number, sizeof(number), "nr_%u", nr);
-	label(pub, s, "syscall", name ? name : number);
+	if (name)
+		label(pub, s, "syscall", name);
+	else
+		label_copy(pub, s, "syscall", number);
 	if (abi != ABI_NATIVE && abi < NR_ABIS)
 		label(pub, s, "abi", abi_names[abi]);
 }
@@ -79,7 +83,10 @@ static void label_errno(struct publication *pub, struct sample *s, u32 code)
 	char number[24];
 
 	snprintf(number, sizeof(number), "errno_%u", code);
-	label(pub, s, "errno", name ? name : number);
+	if (name)
+		label(pub, s, "errno", name);
+	else
+		label_copy(pub, s, "errno", number);
 }
 
 /* --- groups of families --- */
@@ -152,7 +159,7 @@ static void publish_sched(struct publication *pub)
 		s = add_process(pub, FAM_OFF_CPU_DURATION, VALUE_NS, 0);
 
 		label(pub, s, "reason", reason_names[i]);
-		add_hist_sample(pub, s, &m->off_cpu[i]);
+		add_hist_sample(pub, s, &m->hists.off_cpu[i]);
 	}
 }
 
@@ -250,7 +257,7 @@ static void publish_durable(struct publication *pub)
 		s = add_process(pub, FAM_FSYNC_DURATION, VALUE_NS, 0);
 		label(pub, s, "call", durable_names[i].call);
 		label(pub, s, "via", durable_names[i].via);
-		add_hist_sample(pub, s, &m->durable[i]);
+		add_hist_sample(pub, s, &m->hists.durable[i]);
 	}
 	for (size_t i = 0; i < m->nr_errors; i++) {
 		const struct error_count *e = &m->errors[i];
@@ -296,7 +303,7 @@ static void add_kind_hist(struct publication *pub, enum family_id id, enum value
 {
 	struct sample *s = add_process(pub, id, kind, 0);
 
-	label(pub, s, "interaction", kind_label(k));
+	label_copy(pub, s, "interaction", kind_label(k));
 	add_hist_sample(pub, s, hist);
 }
 
@@ -311,8 +318,8 @@ static void publish_codes(struct publication *pub, const struct kind_snap *k)
 		else
 			snprintf(code, sizeof(code), "%s",
 				 k->codes[i].code == CODE_OTHER ? "other" : "aborted");
-		label(pub, s, "interaction", kind_label(k));
-		label(pub, s, "code", code);
+		label_copy(pub, s, "interaction", kind_label(k));
+		label_copy(pub, s, "code", code);
 		if (outcome_names[k->codes[i].outcome])
 			label(pub, s, "outcome", outcome_names[k->codes[i].outcome]);
 	}
@@ -338,7 +345,7 @@ static void publish_kind(struct publication *pub, const struct kind_snap *k)
 	publish_codes(pub, k);
 	judge_outcomes(pub, k);
 	s = add_process(pub, FAM_INTERACTIONS_IN_FLIGHT, VALUE_COUNT, kind_in_flight(k));
-	label(pub, s, "interaction", kind_label(k));
+	label_copy(pub, s, "interaction", kind_label(k));
 	add_kind_hist(pub, FAM_INTERACTION_DURATION, VALUE_NS, k, &k->hists.duration);
 	add_kind_hist(pub, FAM_INTERACTION_SYSCALLS, VALUE_ONES, k, &k->hists.enters);
 	if (pub->snap->groups[GROUP_FSYNC].up)
@@ -350,7 +357,7 @@ static void publish_kind(struct publication *pub, const struct kind_snap *k)
 	if (!pub->m->goroutines)
 		return;
 	s = add_process(pub, FAM_OFF_CPU, VALUE_NS, k->cells[CELL_UNOWNED_WALL]);
-	label(pub, s, "interaction", kind_label(k));
+	label_copy(pub, s, "interaction", kind_label(k));
 	label(pub, s, "reason", "go_scheduler");
 }
 
@@ -373,20 +380,46 @@ static void publish_interactions(struct publication *pub)
 				  pub->m->cells[CELL_SPLIT_CPU]);
 }
 
+static void add_identity(struct publication *pub, u32 i, const struct identity *identity,
+			 bool holds)
+{
+	struct sample *s = add_value(pub, FAM_IDENTITY_RESIDUAL, VALUE_REAL, 0);
+
+	if (pub->m)
+		label_process(pub, s);
+	s->real = identity_ratio(identity);
+	label(pub, s, "identity", identity_names[i]);
+	s = add_value(pub, FAM_IDENTITY_OK, VALUE_COUNT, holds);
+	if (pub->m)
+		label_process(pub, s);
+	label(pub, s, "identity", identity_names[i]);
+}
+
+/* Names without details are many: only those whose books do not close have series of their own. */
 static void publish_identities(struct publication *pub)
 {
 	const struct merged *m = pub->m;
 
 	for (u32 i = 0; i < NR_IDENTITIES; i++) {
-		struct sample *s;
-
 		if (!m->identities[i].checked)
 			continue;
-		s = add_process(pub, FAM_IDENTITY_RESIDUAL, VALUE_REAL, 0);
-		s->real = identity_ratio(&m->identities[i]);
-		label(pub, s, "identity", identity_names[i]);
-		s = add_process(pub, FAM_IDENTITY_OK, VALUE_COUNT, m->identities_hold[i]);
-		label(pub, s, "identity", identity_names[i]);
+		if (m->has_details || !m->identities_hold[i])
+			add_identity(pub, i, &m->identities[i], m->identities_hold[i]);
+		if (m->has_details)
+			continue;
+		if (!pub->machine[i].checked)
+			pub->machine_holds[i] = true;
+		identity_add(&pub->machine[i], &m->identities[i]);
+		pub->machine_holds[i] &= m->identities_hold[i];
+	}
+}
+
+/* The sums over them, without a process. */
+static void publish_machine(struct publication *pub)
+{
+	for (u32 i = 0; i < NR_IDENTITIES; i++) {
+		if (pub->machine[i].checked)
+			add_identity(pub, i, &pub->machine[i], pub->machine_holds[i]);
 	}
 }
 
@@ -414,11 +447,11 @@ static void label_program(struct publication *pub, struct sample *s, const struc
 	if (!p->known)
 		return;
 	if (*p->build_id)
-		label(pub, s, "build_id", p->build_id);
+		label_copy(pub, s, "build_id", p->build_id);
 	if (*p->runtime)
-		label(pub, s, "runtime", p->runtime);
+		label_copy(pub, s, "runtime", p->runtime);
 	if (*p->runtime_version)
-		label(pub, s, "runtime_version", p->runtime_version);
+		label_copy(pub, s, "runtime_version", p->runtime_version);
 	label(pub, s, "stripped", p->stripped ? "true" : "false");
 }
 
@@ -429,14 +462,14 @@ static void publish_incarnation(struct publication *pub, const struct process_sn
 	char pid[16];
 
 	snprintf(pid, sizeof(pid), "%d", (int)p->id.pid);
-	label(pub, s, "process", p->id.name);
-	label(pub, s, "pid", pid);
-	label(pub, s, "comm", p->id.comm);
-	label(pub, s, "exe", p->id.exe);
+	label_copy(pub, s, "process", p->id.name);
+	label_copy(pub, s, "pid", pid);
+	label_copy(pub, s, "comm", p->id.comm);
+	label_copy(pub, s, "exe", p->id.exe ? p->id.exe : "");
 	label_program(pub, s, &p->program);
 	s = add_value(pub, FAM_PROCESS_START, VALUE_NS, p->id.start_wall_ns);
-	label(pub, s, "process", p->id.name);
-	label(pub, s, "pid", pid);
+	label_copy(pub, s, "process", p->id.name);
+	label_copy(pub, s, "pid", pid);
 }
 
 static void publish_ourselves(struct publication *pub)
@@ -450,7 +483,7 @@ static void publish_ourselves(struct publication *pub)
 		      group_names[i]);
 		s = add_value(pub, FAM_GROUP, VALUE_COUNT, 1);
 		label(pub, s, "group", group_names[i]);
-		label(pub, s, "reason", snap->groups[i].reason);
+		label_copy(pub, s, "reason", snap->groups[i].reason);
 	}
 	for (u32 i = 0; i < NR_DROPS; i++) {
 		label(pub, add_value(pub, FAM_DROPPED, VALUE_COUNT, snap->drops[i]), "reason",
@@ -469,10 +502,11 @@ static void publish_ourselves(struct publication *pub)
 	}
 	(void)add_value(pub, FAM_STEAL_SUPPORTED, VALUE_COUNT, snap->machine.steal_ticks != 0);
 	for (size_t i = 0; i < snap->nr_programs && snap->bpf_stats_on; i++) {
-		label(pub, add_value(pub, FAM_BPF_RUN_SECONDS, VALUE_NS, snap->programs[i].run_ns),
-		      "program", snap->programs[i].name);
-		label(pub, add_value(pub, FAM_BPF_RUNS, VALUE_COUNT, snap->programs[i].runs),
-		      "program", snap->programs[i].name);
+		label_copy(pub,
+			   add_value(pub, FAM_BPF_RUN_SECONDS, VALUE_NS, snap->programs[i].run_ns),
+			   "program", snap->programs[i].name);
+		label_copy(pub, add_value(pub, FAM_BPF_RUNS, VALUE_COUNT, snap->programs[i].runs),
+			   "program", snap->programs[i].name);
 	}
 	for (size_t i = 0; i < snap->nr_maps; i++) {
 		label(pub, add_value(pub, FAM_BPF_MAP_ENTRIES, VALUE_COUNT, snap->maps[i].entries),
@@ -498,7 +532,7 @@ static void publish_methods(struct publication *pub)
 			continue;
 		s = add_value(pub, FAM_METHOD, VALUE_COUNT, 1);
 		family_name(d, name, sizeof(name));
-		label(pub, s, "quantity", name + strlen(FAMILY_PREFIX));
+		label_copy(pub, s, "quantity", name + strlen(FAMILY_PREFIX));
 		label(pub, s, "method", methods[d->method]);
 		label(pub, s, "error", d->error);
 	}
@@ -510,9 +544,9 @@ static void publish_exporter(struct publication *pub)
 	struct sample *s;
 
 	s = add_value(pub, FAM_BUILD, VALUE_COUNT, 1);
-	label(pub, s, "version", f->version ? f->version : "");
-	label(pub, s, "libbpf", f->libbpf_version ? f->libbpf_version : "");
-	label(pub, s, "arch", f->arch ? f->arch : "");
+	label_copy(pub, s, "version", f->version ? f->version : "");
+	label_copy(pub, s, "libbpf", f->libbpf_version ? f->libbpf_version : "");
+	label_copy(pub, s, "arch", f->arch ? f->arch : "");
 	if (f->scrape_ns)
 		(void)add_value(pub, FAM_SCRAPE_DURATION, VALUE_NS, f->scrape_ns);
 	if (f->broker_resident_bytes) {
@@ -531,46 +565,44 @@ static void publish_exporter(struct publication *pub)
 	(void)add_value(pub, FAM_EXP_START, VALUE_NS, f->start_wall_ns);
 }
 
-static bool same_name(const struct publication *pub, size_t a, size_t b)
+static void publish_group(struct publication *pub, const struct name_groups *groups, size_t first,
+			  struct merged *m, const struct process_totals *totals)
 {
-	const struct process_identity *x = &pub->snap->processes[a].id;
-	const struct process_identity *y = &pub->snap->processes[b].id;
+	size_t i = first;
 
-	return !strcmp(x->name, y->name) && (!pub->facts->label_pid || x->pid == y->pid);
-}
-
-static bool seen_before(const struct publication *pub, size_t i)
-{
-	for (size_t k = 0; k < i; k++) {
-		if (same_name(pub, k, i))
-			return true;
-	}
-	return false;
+	do {
+		if (merged_add(m, pub->snap, i, &totals[i]))
+			pub->set->failed = true;
+		i = groups->next[i];
+	} while (i);
+	pub->m = m;
+	pub->name = arena_strdup(&pub->set->arena, m->name);
+	if (pub->name)
+		publish_name(pub);
+	else
+		pub->set->failed = true;
+	pub->m = NULL;
+	merged_clear(m);
 }
 
 static void publish_processes(struct publication *pub, const struct process_totals *totals)
 {
 	struct merged *m = calloc(1, sizeof(*m));
+	struct name_groups groups;
 
-	if (!m) {
+	if (name_groups_find(pub->snap, pub->facts->label_pid, &groups) || !m) {
 		pub->set->failed = true;
-		return;
-	}
-	pub->m = m;
-	for (size_t i = 0; i < pub->snap->nr_processes; i++) {
-		if (i < pub->snap->nr_counted && pub->snap->processes[i].id.pid)
-			publish_incarnation(pub, &pub->snap->processes[i]);
-		if (seen_before(pub, i))
-			continue;
-		for (size_t k = i; k < pub->snap->nr_processes; k++) {
-			if (same_name(pub, i, k) && merged_add(m, pub->snap, k, &totals[k]))
-				pub->set->failed = true;
+	} else {
+		for (size_t i = 0; i < pub->snap->nr_processes; i++) {
+			if (i < pub->snap->nr_counted && pub->snap->processes[i].id.pid)
+				publish_incarnation(pub, &pub->snap->processes[i]);
+			if (!groups.led[i])
+				publish_group(pub, &groups, i, m, totals);
 		}
-		publish_name(pub);
-		merged_clear(m);
 	}
+	name_groups_done(&groups);
 	free(m);
-	pub->m = NULL;
+	publish_machine(pub);
 }
 
 void publish(const struct snapshot *snap, const struct process_totals *totals,

@@ -14,6 +14,9 @@ struct publication {
 	const struct exporter_facts *facts;
 	struct family_set *set;
 	const struct merged *m;
+	const char *name;			/* of it, in the set */
+	struct identity machine[NR_IDENTITIES]; /* of all names without details */
+	bool machine_holds[NR_IDENTITIES];
 	/* The account of @m under way, and its label; NULL: its processes' are not told apart. */
 	const u64 *cells, *calls;
 	const char *interaction;
@@ -30,18 +33,24 @@ static inline struct sample *add_value(struct publication *pub, enum family_id i
 	return s;
 }
 
+static inline void label_process(struct publication *pub, struct sample *s)
+{
+	char pid[16];
+
+	sample_label_kept(pub->set, s, "process", pub->name);
+	if (pub->facts->label_pid && pub->m->pid) { /* 0: processes that ended, or `other` */
+		snprintf(pid, sizeof(pid), "%d", (int)pub->m->pid);
+		sample_label(pub->set, s, "pid", pid);
+	}
+}
+
 /* A sample of a process name, with its labels. */
 static inline struct sample *add_process(struct publication *pub, enum family_id id,
 					 enum value_kind kind, u64 value)
 {
 	struct sample *s = add_value(pub, id, kind, value);
-	char pid[16];
 
-	sample_label(pub->set, s, "process", pub->m->name);
-	if (pub->facts->label_pid && pub->m->pid) { /* 0: processes that ended, or `other` */
-		snprintf(pid, sizeof(pid), "%d", (int)pub->m->pid);
-		sample_label(pub->set, s, "pid", pid);
-	}
+	label_process(pub, s);
 	s->created_wall_ns = pub->m->begin_wall_ns;
 	return s;
 }
@@ -59,8 +68,15 @@ static inline void add_hist_sample(struct publication *pub, struct sample *s,
 	s->hist = copy;
 }
 
+/* @value is a constant, or lives as long as the set. */
 static inline void label(struct publication *pub, struct sample *s, const char *name,
 			 const char *value)
+{
+	sample_label_kept(pub->set, s, name, value);
+}
+
+static inline void label_copy(struct publication *pub, struct sample *s, const char *name,
+			      const char *value)
 {
 	sample_label(pub->set, s, name, value);
 }

@@ -2,20 +2,44 @@
 /* A snapshot as a plain value. */
 #include "user/model/snapshot.h"
 
+#include <errno.h>
 #include <stdlib.h>
+
+int process_snap_add_details(struct process_snap *p, bool hists)
+{
+	if (!p->calls)
+		p->calls = calloc(NR_CALL_SLOTS, sizeof(*p->calls));
+	if (hists && !p->hists)
+		p->hists = calloc(1, sizeof(*p->hists));
+	return p->calls && (p->hists || !hists) ? 0 : -ENOMEM;
+}
+
+void process_snap_done(struct process_snap *p)
+{
+	free(p->calls);
+	free(p->hists);
+	free(p->call_hists);
+	free(p->errors);
+	free(p->foreign);
+	free(p->kinds);
+	free(p->threads);
+	p->calls = NULL;
+	p->hists = NULL;
+	p->call_hists = NULL;
+	p->errors = NULL;
+	p->foreign = NULL;
+	p->kinds = NULL;
+	p->threads = NULL;
+	p->nr_call_hists = p->nr_errors = p->nr_foreign = p->nr_kinds = p->nr_threads = 0;
+}
 
 void snapshot_done(struct snapshot *snap)
 {
-	for (size_t i = 0; i < snap->nr_processes; i++) {
-		struct process_snap *p = &snap->processes[i];
-
-		free(p->call_hists);
-		free(p->errors);
-		free(p->foreign);
-		free(p->kinds);
-		free(p->threads);
-	}
+	for (size_t i = 0; i < snap->nr_processes; i++)
+		process_snap_done(&snap->processes[i]);
+	arena_done(&snap->texts);
 	free(snap->processes);
+	free(snap->at_slot);
 	free(snap->maps);
 	free(snap->programs);
 	*snap = (struct snapshot){ 0 };

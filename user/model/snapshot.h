@@ -11,11 +11,12 @@
 #include <sys/types.h>
 
 #include "layout.h"
+#include "user/base/arena.h"
 #include "user/model/go_stats.h"
 
 #define MAX_NAME_BYTES 256
 
-/* Who a process is. Read from /proc when it was taken in; @exe may be any bytes. */
+/* Who a process is. Read from /proc when it was taken in. */
 struct process_identity {
 	pid_t pid;
 	u64 start_ticks;   /* /proc/PID/stat starttime: with pid, one incarnation */
@@ -23,7 +24,7 @@ struct process_identity {
 	uid_t uid;
 	char comm[COMM_BYTES];	   /* now; follows renames */
 	char name[MAX_NAME_BYTES]; /* `process` label: --name, or comm when taken in */
-	char exe[4096];
+	const char *exe; /* any bytes; NULL: not known. Whoever made the struct keeps them */
 };
 
 /* What the file of a program says; texts are "" where it does not. */
@@ -92,6 +93,7 @@ struct kind_snap {
 /* /proc/PID/stat and statm at the time of the snapshot; the kernel's books by another way. */
 struct proc_books {
 	bool valid;
+	bool stale;	    /* it has run since: @cpu_ticks are not those of the snapshot */
 	u64 read_ns;	    /* when */
 	u64 cpu_ticks;	    /* utime + stime */
 	u64 children_ticks; /* the same of children that were waited for */
@@ -118,7 +120,8 @@ struct process_snap {
 	u64 read_ns;	  /* when the records of its threads were read */
 
 	u64 cells[NR_CELLS];
-	u64 calls[NR_CALL_SLOTS];
+	u64 *calls;		     /* NR_CALL_SLOTS of them; NULL: none are known by name */
+	struct process_hists *hists; /* if it has @details, else NULL */
 	/* Entries by the threads' own counts, before and after @calls was read. */
 	u64 enters_before, enters_after;
 	/* CPU time that threads were charged while @cells was read: it may be missing, never
@@ -131,8 +134,6 @@ struct process_snap {
 	 * the records nor the cells have their books.
 	 */
 	u32 unlisted;
-	struct hist off_cpu[NR_REASONS];
-	struct hist durable[NR_DURABLES];
 
 	struct call_hist *call_hists;
 	size_t nr_call_hists;
@@ -186,13 +187,21 @@ struct snapshot {
 	struct program_stats *programs;
 	size_t nr_programs;
 	bool bpf_stats_on;
+	struct arena texts; /* of identities */
 	/* The first nr_counted are in slots of the programs; of the rest the totals were taken
 	 * over. */
 	struct process_snap *processes;
 	size_t nr_processes, nr_counted;
+	u32 *at_slot; /* of the collector: 1 + the process in each slot, 0 = none */
+	size_t nr_slots;
 };
 
 void snapshot_done(struct snapshot *snap);
+
+/* Room for what is counted by name, zeroed, and for @hists if they are wanted. 0 or -ENOMEM. */
+int process_snap_add_details(struct process_snap *p, bool hists);
+/* Free the arrays of @p and forget them. */
+void process_snap_done(struct process_snap *p);
 
 /* Add each u64 of the @bytes at @more to that at @sum: cells, calls, histograms. */
 void counters_add(void *sum, const void *more, size_t bytes);

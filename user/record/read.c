@@ -104,13 +104,14 @@ static int take_sample(struct span *s, enum family_id id, struct family_set *set
 	if (!take_u32_below(s, MAX_SAMPLE_LABELS + 1, &n))
 		return -EBADMSG;
 	for (u32 i = 0; i < n; i++) {
-		struct label *label = &sample->labels[i];
+		const char *name = take_text(s, &set->arena, &oom);
+		const char *value = name ? take_text(s, &set->arena, &oom) : NULL;
 
-		label->name = take_text(s, &set->arena, &oom);
-		label->value = label->name ? take_text(s, &set->arena, &oom) : NULL;
-		if (!label->value)
+		if (!value)
 			return bad(oom);
-		sample->nr_labels = i + 1;
+		sample_label_kept(set, sample, name, value);
+		if (set->failed)
+			return -ENOMEM;
 	}
 	return take_value(s, family_descs[id].type, set, sample);
 }

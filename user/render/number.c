@@ -33,18 +33,17 @@ void number_count(u64 count, struct buf *buf)
 
 void number_seconds(u64 ns, struct buf *buf)
 {
-	char fraction[SECOND_DIGITS];
+	char fraction[1 + SECOND_DIGITS] = { '.' };
 	u64 rest = ns % NS_PER_SEC;
-	size_t n = SECOND_DIGITS;
+	size_t n = 1 + SECOND_DIGITS;
 
 	number_count(ns / NS_PER_SEC, buf);
 	if (!rest)
 		return;
-	for (size_t i = SECOND_DIGITS; i-- > 0; rest /= 10)
+	for (size_t i = SECOND_DIGITS; i > 0; i--, rest /= 10)
 		fraction[i] = (char)('0' + rest % 10);
 	while (fraction[n - 1] == '0')
 		n--;
-	buf_char(buf, '.');
 	buf_add(buf, fraction, n);
 }
 

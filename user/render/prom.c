@@ -26,7 +26,8 @@ struct printer {
 	enum prom_format format;
 	const struct family_desc *desc;
 	char name[MAX_NAME]; /* of the family, without _total and _info */
-	struct buf labels;   /* of the sample, without braces; printed once for all its lines */
+	size_t name_len;
+	struct buf labels; /* of the sample, without braces; printed once for all its lines */
 	char bounds[NR_VALUE_KINDS][NR_HIST_BOUNDS][MAX_BOUND]; /* texts of `le`, as they are met */
 };
 
@@ -88,11 +89,28 @@ static void print_head(struct printer *p)
 		buf_printf(p->buf, "# TYPE %s%s %s\n", p->name, suffix, type);
 }
 
+/* Bytes that stand for themselves: most values are nothing else. */
+static size_t plain_length(const char *value)
+{
+	size_t n = 0;
+
+	while (value[n] >= ' ' && value[n] <= '~' && value[n] != '"' && value[n] != '\\')
+		n++;
+	return n;
+}
+
 static void add_label_value(const char *value, struct buf *buf)
 {
 	while (*value) {
+		size_t n = plain_length(value);
 		u32 c;
-		size_t n = utf8_next(value, &c);
+
+		if (n) {
+			buf_add(buf, value, n);
+			value += n;
+			continue;
+		}
+		n = utf8_next(value, &c);
 
 		if (c == '\n')
 			buf_str(buf, "\\n");
@@ -119,23 +137,43 @@ static void take_labels(struct printer *p, const struct sample *s)
 	}
 }
 
-/* The name and labels of the sample, up to the value. @le is the bound of a bucket or NULL. */
+static char *put(char *at, const char *bytes, size_t n)
+{
+	memcpy(at, bytes, n);
+	return at + n;
+}
+
+/*
+ * The name and labels of the sample, up to the value. @le is the bound of a bucket or NULL. Most of
+ * the work of a large scrape is here: room is made once, not for each piece.
+ */
 static void print_series(struct printer *p, const char *suffix, const char *le)
 {
-	buf_str(p->buf, p->name);
-	buf_str(p->buf, suffix);
-	if (p->labels.len || le) {
-		buf_char(p->buf, '{');
+	static const char le_name[] = "le=\"";
+	size_t suffix_len = strlen(suffix), le_len = le ? strlen(le) : 0;
+	size_t labels = p->labels.len + (le ? sizeof(le_name) + le_len : 0);
+	bool comma = p->labels.len && le;
+	char *at = buf_extend(p->buf,
+			      p->name_len + suffix_len + (labels ? labels + 2 : 0) + comma + 1);
+
+	if (!at)
+		return;
+	at = put(at, p->name, p->name_len);
+	at = put(at, suffix, suffix_len);
+	if (labels) {
+		*at++ = '{';
 		if (p->labels.len)
-			buf_add(p->buf, p->labels.bytes, p->labels.len);
+			at = put(at, p->labels.bytes, p->labels.len);
+		if (comma)
+			*at++ = ',';
 		if (le) {
-			buf_str(p->buf, p->labels.len ? ",le=\"" : "le=\"");
-			buf_str(p->buf, le);
-			buf_char(p->buf, '"');
+			at = put(at, le_name, sizeof(le_name) - 1);
+			at = put(at, le, le_len);
+			*at++ = '"';
 		}
-		buf_char(p->buf, '}');
+		*at++ = '}';
 	}
-	buf_char(p->buf, ' ');
+	*at = ' ';
 }
 
 static void print_count(struct printer *p, u64 count)
@@ -242,6 +280,7 @@ static void print_family(const struct family_desc *desc, const struct family *f,
 	family_name(desc, p->name, sizeof(p->name));
 	if (desc->type == FAMILY_INFO)
 		p->name[strlen(p->name) - strlen(type_suffix(FAMILY_INFO))] = '\0';
+	p->name_len = strlen(p->name);
 	print_head(p);
 	for (size_t i = 0; i < f->nr_samples; i++)
 		print_sample(p, &f->samples[i]);

@@ -82,7 +82,7 @@ static void print_broken_identity(const struct family_set *set, const struct sam
 	if (residual)
 		human_amount(100 * (residual->real < 0 ? -residual->real : residual->real), human);
 	paper_item(p, PAPER_BAD, "%s of %s is %s %% off", label_or(ok, "identity", "?"),
-		   label_or(ok, "process", "?"), human);
+		   label_or(ok, "process", "all without details"), human);
 }
 
 static void print_books(const struct table_input *in, struct paper *p)
