@@ -10,7 +10,9 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "user/model/summary.h"
 #include "user/record/record_file.h"
+#include "user/render/record_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 
@@ -35,6 +37,26 @@ static void check(const struct record *r)
 	if (record_write(r, &out))
 		abort();
 	buf_done(&out);
+}
+
+/* What is said of it is harmless text, and its numbers are numbers. */
+static void check_said(const struct record *r)
+{
+	static struct summary s;
+	struct buf out = { 0 };
+
+	record_report_render(r, "file", false, &out);
+	for (size_t i = 0; i < out.len; i++) {
+		if (out.bytes[i] != '\n' && (out.bytes[i] < 0x20 || out.bytes[i] == 0x7f))
+			abort();
+	}
+	buf_clear(&out);
+	if (record_report_json(r, "file", &out))
+		abort();
+	buf_done(&out);
+	summary_of(r, &s);
+	if (!summary_check(&s))
+		abort();
 }
 
 static void put_u32(struct buf *out, u32 n)
@@ -87,8 +109,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		return 0;
 	if (file.len)
 		memcpy(copy, file.bytes, file.len);
-	if (!record_parse((struct span){ copy, file.len }, &r, NULL))
+	if (!record_parse((struct span){ copy, file.len }, &r, NULL)) {
 		check(&r);
+		check_said(&r);
+	}
 	record_done(&r);
 	free(copy);
 	buf_done(&file);

@@ -202,11 +202,13 @@ static void say_order(const struct comparison *c)
 static int compare(const struct comparison *c, const struct options *o)
 {
 	struct compare_side a = { .n = c->nr_a }, b = { .n = c->n - c->nr_a };
-	bool refused = are_doubled(c) | are_invalid(c, o->invalid_ok);
+	bool refused = are_doubled(c);
 	struct buf out = { 0 };
 	size_t unresolved;
 	int status;
 
+	/* All of it is said, not the first only. */
+	refused |= are_invalid(c, o->invalid_ok);
 	for (size_t i = 1; i < c->n; i++)
 		refused |= differ(c, i, 0, o->different_ok);
 	refused |= builds_differ(c, o->different_ok);
