@@ -148,6 +148,66 @@ def series_and_duration(case):
     case.between("CPU time", cpu, 0.1, record.all["window_seconds"] + 0.1)
 
 
+SERVER = """
+import socket, sys
+s = socket.create_server(("127.0.0.1", 0))
+u = socket.socket(socket.AF_UNIX); u.bind(sys.argv[1]); u.listen()
+print(s.getsockname()[1], flush=True)
+kept = []
+while True:
+    kept.append(s.accept())
+"""
+CLIENT = """
+import ctypes, socket, sys
+six = socket.create_server(("::1", 0), family=socket.AF_INET6)
+kept = [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(3)]
+print("ready", flush=True)
+sys.stdin.readline()
+kept += [socket.create_connection(("127.0.0.1", int(sys.argv[1]))) for _ in range(2)]
+print("again", flush=True)
+sys.stdin.readline()
+"""
+
+
+def connections(case):
+    """What a target listens on and whom it is connected to, at both edges, privileges given up or not."""
+    server = case.popen([sys.executable, "-c", SERVER, case.path("u")], stdout=subprocess.PIPE)
+    port = int(lib.Lines(server.stdout, "server").next())
+    client = case.popen([sys.executable, "-c", CLIENT, str(port)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    lines = lib.Lines(client.stdout, "client")
+    lines.next()
+    comm = lib.read_proc(f"/proc/{server.pid}/comm").strip()
+    recording = Recording(case, "client.sky", "--pid", client.pid).wait_begin()
+    other = Recording(case, "server.sky", "--pid", server.pid, "--groups", "sched").wait_begin()
+    client.stdin.write(b"go\n")
+    client.stdin.flush()
+    lines.next()
+    recording.stop()
+    other.stop()
+    facts = Record(recording.path).facts
+    case.equal("connected to", {name: value for name, value in facts.items() if ".connected." in name},
+               {f"target.0.connected.127.0.0.1:{port} ({comm})": ["3", "5"]})
+    case.equal("listens on", [value for name, value in facts.items() if ".listens.[::1]:" in name], [["1", "1"]])
+    facts = Record(other.path).facts
+    case.equal("clients", facts["target.0.clients"], ["3", "5"])
+    case.equal("listens on", {name: value for name, value in facts.items() if ".listens." in name},
+               {f"target.0.listens.127.0.0.1:{port}": ["1", "1"], f"target.0.listens.unix:{case.path('u')}": ["1", "1"]})
+    text = " ".join(run("report", recording.path)[0].split())
+    case.true(f"the report does not say it: {text}",
+              f"connected to 127.0.0.1:{port} ({comm}), 3 times at the beginning, 5 at the end" in text)
+
+
+def environment(case):
+    """Only variables of the list, and only their values."""
+    recording = Recording(case, "run.sky", "--pid", case.popen(
+        ["sleep", "1000"], env={"GOGC": "50", "SECRET_GOGC": "x", "GOMAXPROCS": "2", "PASSWORD": "hidden"}).pid,
+        "--duration", "500ms").wait_end()
+    facts = Record(recording.path).facts
+    case.equal("variables", {name: value for name, value in facts.items() if "environment" in name},
+               {"target.0.environment.GOGC": "50", "target.0.environment.GOMAXPROCS": "2"})
+    case.true("a secret", "hidden" not in json.dumps(facts))
+
+
 def target_ends(case):
     """A target that ends in the window makes the record invalid; nothing that was measured is lost."""
     workload = case.workload("fsync", "--n", 50, "--no-sync", "--dir", case.dir)
@@ -322,6 +382,8 @@ CASES = [
     ("of_a_process", of_a_process),
     ("of_a_command", of_a_command),
     ("series_and_duration", series_and_duration),
+    ("connections", connections),
+    ("environment", environment),
     ("target_ends", target_ends),
     ("without_privilege", without_privilege),
     ("output_is_new", output_is_new),

@@ -6,6 +6,7 @@
 
 #include "user/base/clock.h"
 #include "user/broker/client_impl.h"
+#include "user/proc/sockets.h"
 
 /* Lists do not grow without end, whatever the other side says: pid_max, and threads at most that.
  */
@@ -50,6 +51,18 @@ void broker_read_books(struct broker_client *client, pid_t pid, u64 now_ns,
 					  .majflt = reply->books.majflt,
 					  .resident_bytes = reply->books.resident_bytes,
 					  .nr_threads = reply->books.nr_threads };
+}
+
+int broker_sockets(struct broker_client *client, pid_t pid, struct socket_ends *ret_ends)
+{
+	const struct broker_reply *reply;
+	int r = ask(client, BROKER_SOCKETS, pid, clock_monotonic_ns() + BROKER_DEADLINE_NS, &reply);
+
+	if (broker_is_silent(r))
+		return procfs_sockets("/proc", pid, ret_ends);
+	if (!r)
+		*ret_ends = reply->sockets;
+	return r;
 }
 
 /* An array that grows by the elements of a reply. */

@@ -19,6 +19,7 @@
 #include "user/base/clock.h"
 #include "user/broker/calls.h"
 #include "user/broker/watches.h"
+#include "user/proc/sockets.h"
 
 #define SOCKET 3 /* behind 0 to 2 */
 
@@ -135,6 +136,9 @@ static bool answer(struct broker *b, const struct broker_request *r)
 		break;
 	case BROKER_IDENTIFY:
 		b->reply.result = look_identity(r->pid, &b->reply.identity);
+		break;
+	case BROKER_SOCKETS:
+		b->reply.result = procfs_sockets("/proc", r->pid, &b->reply.sockets);
 		break;
 	case BROKER_BOOKS:
 		b->reply.result = get_books(r->pid, &b->reply.books);

@@ -83,6 +83,8 @@ static bool check_body(struct broker_reply *r)
 		       text_ends(r->identity.exe, sizeof(r->identity.exe));
 	case BROKER_CALLS:
 		return check_calls(r);
+	case BROKER_SOCKETS:
+		return socket_ends_check(&r->sockets);
 	case BROKER_FIND:
 		return check_pids(r);
 	case BROKER_FILES:

@@ -12,12 +12,14 @@
 #include <stdbool.h>
 
 #include "user/model/snapshot.h"
+#include "user/model/sockets.h"
 
 enum broker_op {
 	BROKER_HELLO,	 /* sent once by itself: it is ready, or @result says why not */
 	BROKER_IDENTIFY, /* who process @pid is */
 	BROKER_CALLS,	 /* the system calls that its threads are in */
 	BROKER_BOOKS,	 /* what /proc says that it used */
+	BROKER_SOCKETS,	 /* what it listens on and is connected to */
 	BROKER_FIND,	 /* the processes that the command line asks for; @pid is 0 */
 	BROKER_FILES,	 /* which files --exe means now; @pid is 0 */
 	BROKER_GO_BEGIN, /* begin to read the file that @pid executes */
@@ -92,6 +94,7 @@ struct broker_reply {
 		s32 pids[BROKER_BATCH];
 		struct broker_file files[MAX_WANTED];
 		struct broker_go go;
+		struct socket_ends sockets;
 	};
 };
 

@@ -15,7 +15,7 @@ static const char running[] = "running";
 
 static void set(struct record *r, u32 i, const char *what, const char *begin, const char *end)
 {
-	char name[64];
+	char name[256];
 
 	snprintf(name, sizeof(name), "target.%u.%s", i, what);
 	record_fact_set(r, name, begin, end);
@@ -23,10 +23,25 @@ static void set(struct record *r, u32 i, const char *what, const char *begin, co
 
 static const char *get(const struct record *r, u32 i, const char *what)
 {
-	char name[64];
+	char name[256];
 
 	snprintf(name, sizeof(name), "target.%u.%s", i, what);
 	return record_fact_text(r, name);
+}
+
+/*
+ * The value of a fact at the one edge or the other. What was there at the beginning and is not set
+ * at the end has gone: 0 by then; what is new was 0.
+ */
+static void set_edge(struct record *r, u32 i, const char *what, const char *value, bool at_end)
+{
+	char begin[32];
+
+	snprintf(begin, sizeof(begin), "%s", get(r, i, what));
+	if (at_end)
+		set(r, i, what, begin[0] ? begin : "0", value);
+	else
+		set(r, i, what, value, "0");
 }
 
 /* What its file says; read by a confined process. Of one file it is read once. */
@@ -73,6 +88,33 @@ static void describe(struct record *r, u32 i, const struct process_identity *id)
 	conditions_process("", id->pid, i, r);
 }
 
+/* What is there at one edge, as @begin or @end of facts target.@i.listens.TEXT and .connected. */
+static void set_sockets(const struct recorder_targets *t, struct record *r, u32 i, bool at_end)
+{
+	static const char *const kinds[NR_SOCKET_KINDS] = {
+		[SOCKET_LISTENS] = "listens", [SOCKET_CONNECTED] = "connected"
+	};
+	struct socket_ends *ends = malloc(sizeof(*ends));
+	char number[16], end[160], what[192];
+
+	if (ends && !broker_sockets(t->broker, t->at[i].pid, ends)) {
+		snprintf(number, sizeof(number), "%u", ends->clients);
+		set_edge(r, i, "clients", number, at_end);
+		snprintf(number, sizeof(number), "%u", ends->unix_streams);
+		set_edge(r, i, "unix_streams", number, at_end);
+		for (u32 k = 0; k < ends->n; k++) {
+			struct socket_end *at = &ends->at[k];
+
+			snprintf(number, sizeof(number), "%u", at->n);
+			at->n = 1; /* how often is the value, not in the name */
+			socket_end_text(at, end, sizeof(end));
+			snprintf(what, sizeof(what), "%s.%s", kinds[at->kind], end);
+			set_edge(r, i, what, number, at_end);
+		}
+	}
+	free(ends);
+}
+
 static void set_throttled(const struct recorder_targets *t, struct record *r)
 {
 	for (u32 i = 0; i < t->n; i++)
@@ -99,6 +141,7 @@ void recorder_targets_begin(struct recorder_targets *t, const struct options *op
 		t->n++;
 		set(r, i, "exe", who.exe, NULL);
 		describe(r, i, id);
+		set_sockets(t, r, i, false);
 		set_file(r, i, id->pid);
 	}
 	set_throttled(t, r);
@@ -136,5 +179,6 @@ void recorder_targets_end(struct recorder_targets *t, struct record *r)
 		if (t->must_stay)
 			set(r, i, "state", running, state_now(t, r, i));
 		end_throttled(r, i);
+		set_sockets(t, r, i, true);
 	}
 }

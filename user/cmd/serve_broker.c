@@ -4,6 +4,7 @@
 
 #include <linux/capability.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "user/base/log.h"
 #include "user/cmd/serve_privilege.h"
@@ -28,13 +29,16 @@ int serve_start_broker(const struct options *options, u32 groups, struct broker_
 	bool comes = serve_targets_come(options);
 	struct broker_config config = { .max_go = go ? options->max_processes : 0 };
 
-	if (!go && !comes && !sysinfo_proc_hides(""))
+	/* A record says whom its targets are connected to, at the end too. */
+	bool looks = !strcmp(options->command, "record");
+
+	if (!go && !comes && !looks && !sysinfo_proc_hides(""))
 		return 0;
 	privilege_choose_user(getenv("SUDO_UID"), getenv("SUDO_GID"), &config.user);
 	serve_wanted(options, &config.wanted);
 	config.capabilities = CAPABILITY(CAP_SYS_PTRACE);
 	/* Their memory, their calls in flight, and their files are for their own user only. */
-	if (go || comes)
+	if (go || comes || looks)
 		config.capabilities |= CAPABILITY(CAP_DAC_READ_SEARCH);
 	return broker_start(&config, ret_client, err);
 }

@@ -138,35 +138,54 @@ static void print_conditions(const struct record *r, struct paper *p)
 	print_memory(r, p);
 }
 
-/* Facts "target.@i.PREFIX…", all on one line, as NAME=VALUE. */
-static void print_target_list(const struct record *r, u32 i, const char *label, const char *prefix,
-			      bool names, struct paper *p)
+/* Facts "target.@i.PREFIXNAME", as NAME=VALUE. */
+static void print_variables(const struct record *r, u32 i, struct paper *p)
 {
 	char full[64];
 	size_t n;
 	bool begun = false;
 
-	snprintf(full, sizeof(full), "target.%u.%s", i, prefix);
+	snprintf(full, sizeof(full), "target.%u.environment.", i);
 	n = strlen(full);
 	for (size_t k = 0; k < r->nr_facts; k++) {
 		const struct record_fact *fact = &r->facts[k];
-		const char *end = fact->end ? fact->end : fact->begin;
 
 		if (strncmp(fact->name, full, n) != 0)
 			continue;
 		if (!begun)
-			paper_begin(p, LABEL_COLUMN, PAPER_PLAIN, label);
+			paper_begin(p, LABEL_COLUMN, PAPER_PLAIN, "  environment");
 		begun = true;
-		if (names)
-			paper_item(p, PAPER_PLAIN, "%s=%s", fact->name + n, fact->begin);
-		else
-			paper_item(p, PAPER_PLAIN, "%s%s", end[0] ? end : fact->begin,
-				   !fact->end || !strcmp(fact->begin, fact->end) ? ""
-				   : !fact->begin[0]				 ? " (new)"
-										 : " (gone)");
+		paper_item(p, PAPER_PLAIN, "%s=%s", fact->name + n, fact->begin);
 	}
 	if (begun)
 		paper_end(p);
+}
+
+/* Sockets: how many of each there were at either edge. */
+static void print_sockets(const struct record *r, u32 i, const char *label, const char *kind,
+			  struct paper *p)
+{
+	char full[64];
+	size_t n;
+
+	snprintf(full, sizeof(full), "target.%u.%s.", i, kind);
+	n = strlen(full);
+	for (size_t k = 0; k < r->nr_facts; k++) {
+		const struct record_fact *fact = &r->facts[k];
+		const char *end = fact->end ? fact->end : "";
+
+		if (strncmp(fact->name, full, n) != 0)
+			continue;
+		if (strcmp(fact->begin, end) != 0)
+			paper_row(p, LABEL_COLUMN, label,
+				  "%s, %s times at the beginning, %s at the end", fact->name + n,
+				  fact->begin, end);
+		else
+			paper_row(p, LABEL_COLUMN, label, "%s%s%s%s", fact->name + n,
+				  strcmp(end, "1") ? ", " : "", strcmp(end, "1") ? end : "",
+				  strcmp(end, "1") ? " times" : "");
+		label = "";
+	}
 }
 
 static void print_target(const struct record *r, u32 i, struct paper *p)
@@ -181,6 +200,7 @@ static void print_target(const struct record *r, u32 i, struct paper *p)
 		{ "control group", "cgroup" },
 		{ "may use CPUs", "cpus_allowed" },
 		{ "state", "state" },
+		{ "clients", "clients" },
 	};
 	char name[64], pid[64];
 
@@ -194,9 +214,9 @@ static void print_target(const struct record *r, u32 i, struct paper *p)
 		snprintf(name, sizeof(name), "target.%u.%s", i, rows[k].what);
 		print_fact(r, rows[k].label, name, p);
 	}
-	print_target_list(r, i, "  environment", "environment.", true, p);
-	print_target_list(r, i, "  listens on", "listens.", false, p);
-	print_target_list(r, i, "  connected to", "connected.", false, p);
+	print_variables(r, i, p);
+	print_sockets(r, i, "listens on", "listens", p);
+	print_sockets(r, i, "connected to", "connected", p);
 }
 
 static void print_targets(const struct record *r, struct paper *p)
