@@ -208,6 +208,76 @@ def environment(case):
     case.true("a secret", "hidden" not in json.dumps(facts))
 
 
+WEB = """
+import http.server, sys, time, urllib.parse
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        url = urllib.parse.urlsplit(self.path)
+        if url.path == "/missing":
+            return self.send_error(404)
+        if url.path == "/elsewhere":
+            self.send_response(302)
+            self.send_header("Location", "file:///etc/passwd")
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        time.sleep(float(urllib.parse.parse_qs(url.query)["seconds"][0]) + 0.3)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"profile of " + url.query.encode())
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+def profile_of_the_window(case):
+    """Fetched while it is recorded, beside it; one that was not there makes the record invalid."""
+    server = case.popen([sys.executable, "-c", WEB], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    port = int(lib.Lines(server.stdout, "server").next())
+    base = f"http://user:secret@127.0.0.1:{port}"
+    recording = Recording(case, "run.sky", "--pid", server.pid, "--duration", "1s", "--profile", f"{base}/profile").wait_end()
+    case.equal("the profile", lib.read_proc(recording.path + ".pb.gz"), "profile of seconds=1")
+    case.equal("its mode", os.stat(recording.path + ".pb.gz").st_mode & 0o7777, 0o600)
+    record = Record(recording.path)
+    case.equal("gate", record.gates["profile"], "holds")
+    case.equal("url", record.facts["profile.url"], f"http://127.0.0.1:{port}/profile")
+    case.true("a secret", "secret" not in json.dumps(record.facts))
+    case.at_least("window", record.all["window_seconds"], 1.3)
+    case.equal("file", record.facts["profile.file"], "run.sky.pb.gz")
+    for name, url, why in (("missing", f"{base}/missing", "404"), ("refused", "http://127.0.0.1:1/", "onnect"),
+                           ("elsewhere", f"{base}/elsewhere", "status 302")):
+        recording = Recording(case, f"{name}.sky", "--pid", server.pid, "--duration", "1s", "--profile", url)
+        recording.wait_end(lib.STATUS_GONE)
+        case.equal(f"bytes of {name}", os.path.getsize(recording.path + ".pb.gz"), 0)
+        case.true(f"{name}: {recording.stderr()}", re.search(
+            rf"INVALID: profile: it was not fetched: .*{why}", recording.stderr()))
+    for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "127.0.0.1:1/", "http://127.0.0.1/a b"):
+        recording = Recording(case, "wrong.sky", "--pid", server.pid, "--duration", "1s", "--profile", url)
+        recording.wait_end(STATUS_FAILED)
+        case.true(f"{url}: {recording.stderr()}", "is no http:// or https:// address" in recording.stderr())
+        case.equal("left", [name for name in os.listdir(case.dir) if "wrong.sky" in name], ["wrong.sky.stderr"])
+    for options in (["--pid", server.pid], ["--duration", "500ms", "--pid", server.pid], ["--duration", "2s", "--", "true"]):
+        argv = [lib.SKYOBSERVE, "record", "-o", case.path("x"), "--profile", f"{base}/profile", *map(str, options)]
+        case.equal(f"status of {options}", subprocess.run(argv, stderr=subprocess.DEVNULL, check=False).returncode,
+                   lib.STATUS_USAGE)
+
+
+def profile_of_go(case):
+    """What a Go program answers is a profile, of that many seconds."""
+    if not (lib.WORKLOADS / "sampleapp").exists():
+        raise lib.Skip("no Go toolchain")
+    app = case.popen([lib.WORKLOADS / "sampleapp", "-listen", "127.0.0.1:0", "-store", "memory", "-pprof", "-background",
+                      "1"], stdout=subprocess.PIPE)
+    url = re.search(rb"http://[^/]+/", lib.Lines(app.stdout, "sampleapp").next())[0].decode()
+    recording = Recording(case, "run.sky", "--pid", app.pid, "--duration", "2s", "--profile",
+                          f"{url}debug/pprof/profile").wait_end()
+    text = run("profile", recording.path + ".pb.gz")[0]
+    case.true(f"no profile of 2 s: {text}", re.search(r"\b2\.\d* ?s", text))
+    record = Record(recording.path)
+    case.equal("gate", record.gates["profile"], "holds")
+    case.true("no version of Go", record.facts["target.0.runtime_version"].startswith("go1."))
+
+
 def target_ends(case):
     """A target that ends in the window makes the record invalid; nothing that was measured is lost."""
     workload = case.workload("fsync", "--n", 50, "--no-sync", "--dir", case.dir)
@@ -384,6 +454,8 @@ CASES = [
     ("series_and_duration", series_and_duration),
     ("connections", connections),
     ("environment", environment),
+    ("profile_of_the_window", profile_of_the_window),
+    ("profile_of_go", profile_of_go),
     ("target_ends", target_ends),
     ("without_privilege", without_privilege),
     ("output_is_new", output_is_new),

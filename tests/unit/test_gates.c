@@ -68,8 +68,8 @@ TEST(a_good_window_holds_and_what_was_not_measured_is_not_judged)
 	make(&r);
 	gates_of(&r, gates);
 	for (u32 i = 0; i < NR_GATES; i++) {
-		bool measured = i != GATE_SELFTEST && i != GATE_CANARY && i != GATE_THROTTLE &&
-				i != GATE_FREQUENCY;
+		bool measured = i != GATE_SELFTEST && i != GATE_PROFILE && i != GATE_CANARY &&
+				i != GATE_THROTTLE && i != GATE_FREQUENCY;
 
 		CHECK_EQ_U64(gates[i].state, measured ? GATE_HOLDS : GATE_UNKNOWN);
 	}
@@ -99,6 +99,15 @@ TEST(a_fault_of_the_measurement_makes_it_invalid)
 	record_fact_set(&r, "selftest.ok", "9", NULL);
 	record_fact_set(&r, "selftest.failed", "1", NULL);
 	CHECK(state(&r, GATE_SELFTEST) == GATE_INVALID);
+	record_fact_set(&r, "selftest.failed", "0", NULL);
+	record_fact_set(&r, "profile.state", "curl: (7) refused", NULL);
+	CHECK(state(&r, GATE_PROFILE) == GATE_INVALID);
+	record_fact_set(&r, "profile.state", "fetched", NULL);
+	record_fact_set(&r, "profile.begin_ns", "2000000000", NULL);
+	record_fact_set(&r, "profile.end_ns", "11000001001", NULL); /* a ns late */
+	CHECK(state(&r, GATE_PROFILE) == GATE_INVALID);
+	record_fact_set(&r, "profile.end_ns", "11000001000", NULL);
+	CHECK(state(&r, GATE_PROFILE) == GATE_HOLDS);
 	record_done(&r);
 }
 

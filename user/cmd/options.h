@@ -27,7 +27,7 @@ struct options {
 		version;
 	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;
 	/* Of records. */
-	const char *output, *duration;
+	const char *output, *duration, *profile;
 	bool isolated, selftest, json, invalid_ok, different_ok;
 };
 

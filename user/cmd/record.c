@@ -113,5 +113,10 @@ int cmd_record(const struct options *options)
 			  options->duration);
 		return EXIT_USAGE;
 	}
+	if (options->profile && (duration_ns < NS_PER_SEC || options->program)) {
+		log_error("record: --profile is of a running process, for a --duration of a second "
+			  "or more");
+		return EXIT_USAGE;
+	}
 	return record(options, duration_ns);
 }

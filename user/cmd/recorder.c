@@ -10,6 +10,7 @@
 
 #include "user/base/log.h"
 #include "user/cmd/canary.h"
+#include "user/cmd/fetch.h"
 #include "user/cmd/output_file.h"
 #include "user/cmd/recorder_targets.h"
 #include "user/cmd/targets.h"
@@ -30,6 +31,8 @@
 struct recorder {
 	const struct options *options;
 	struct canary *canary;
+	struct fetch *fetch; /* NULL: no profile is fetched */
+	char *profile_path;  /* where to, with it */
 	struct recorder_targets targets;
 	struct record record;	/* its facts, and its first and last frame */
 	struct record at_begin; /* conditions that change, at the first edge */
@@ -67,6 +70,28 @@ int recorder_open(const struct options *options, u64 duration_ns, struct recorde
 	return 0;
 }
 
+/* The file beside the record, and the child that will fill it. */
+static int prepare_profile(struct recorder *rec, struct err *err)
+{
+	const struct options *o = rec->options;
+	size_t room = strlen(o->output) + sizeof(".pb.gz");
+	int fd, r;
+
+	rec->profile_path = malloc(room);
+	if (!rec->profile_path)
+		return err_set(err, -ENOMEM, "no memory for the profile's name");
+	snprintf(rec->profile_path, room, "%s.pb.gz", o->output);
+	fd = output_file_create(rec->profile_path, err);
+	if (fd < 0) {
+		free(rec->profile_path);
+		rec->profile_path = NULL; /* it is not ours to remove */
+		return fd;
+	}
+	r = fetch_prepare(o->profile, rec->duration_ns / NS_PER_SEC, fd, &rec->fetch, err);
+	close(fd);
+	return r;
+}
+
 void recorder_free(struct recorder *rec)
 {
 	if (!rec)
@@ -74,6 +99,10 @@ void recorder_free(struct recorder *rec)
 	close(rec->fd);
 	if (!rec->begun)
 		output_file_remove(rec->options->output);
+	if (!rec->begun && rec->profile_path)
+		output_file_remove(rec->profile_path);
+	free(rec->profile_path);
+	fetch_free(rec->fetch);
 	canary_free(rec->canary);
 	record_done(&rec->record);
 	record_done(&rec->at_begin);
@@ -88,6 +117,21 @@ struct record *recorder_facts(struct recorder *rec)
 u64 recorder_duration_ns(const struct recorder *rec)
 {
 	return rec->duration_ns;
+}
+
+int recorder_profile_fd(const struct recorder *rec)
+{
+	return rec->fetch && !fetch_is_over(rec->fetch) ? fetch_fd(rec->fetch) : -1;
+}
+
+bool recorder_profile_step(struct recorder *rec)
+{
+	return fetch_step(rec->fetch);
+}
+
+bool recorder_may_end(const struct recorder *rec)
+{
+	return !rec->fetch || fetch_is_over(rec->fetch);
 }
 
 /* --- the file --- */
@@ -184,6 +228,12 @@ int recorder_prepare(struct recorder *rec, struct observer *o, struct broker_cli
 	set_asked(rec->options, &rec->record);
 	conditions_machine("", &rec->record);
 	recorder_targets_begin(&rec->targets, rec->options, o, broker, &rec->record);
+	if (rec->options->profile) {
+		int r = prepare_profile(rec, err);
+
+		if (r)
+			return r;
+	}
 	return canary_start(&rec->canary, err);
 }
 
@@ -199,9 +249,12 @@ int recorder_begin(struct recorder *rec, struct observer *o, struct err *err)
 	r = add_edge(rec, o, err);
 	if (!r && rec->failed)
 		r = err_set(err, rec->failed, "the record cannot be written");
-	if (!r)
-		log_info("recording to %s", rec->options->output);
-	return r;
+	if (r)
+		return r;
+	if (rec->fetch)
+		fetch_go(rec->fetch);
+	log_info("recording to %s", rec->options->output);
+	return 0;
 }
 
 void recorder_step(struct recorder *rec, struct observer *o)
@@ -240,6 +293,26 @@ static void join_conditions(struct record *r, const struct record *begin, const 
 		record_fact_set(r, fact->name, fact->begin, record_fact_text(end, fact->name));
 	}
 	r->failed |= begin->failed || end->failed;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void set_profile(struct recorder *rec)
+{
+	struct record *r = &rec->record;
+
+	if (!rec->fetch)
+		return;
+	record_fact_set(r, "profile.url", fetch_url(rec->fetch), NULL);
+	record_fact_set(r, "profile.file", base_name(rec->profile_path), NULL);
+	record_fact_set(r, "profile.state", fetch_state(rec->fetch), NULL);
+	record_fact_setf(r, "profile.begin_ns", "%llu", fetch_begin_ns(rec->fetch));
+	record_fact_setf(r, "profile.end_ns", "%llu", fetch_end_ns(rec->fetch));
 }
 
 static void set_canary(struct recorder *rec)
@@ -310,6 +383,7 @@ int recorder_end(struct recorder *rec, struct observer *o, enum record_end end, 
 	record_done(&at_end);
 	recorder_targets_end(&rec->targets, &rec->record);
 	set_canary(rec);
+	set_profile(rec);
 	rec->record.end = end;
 	rec->record.program_status = program_status;
 	put_facts(rec);

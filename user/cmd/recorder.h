@@ -20,6 +20,14 @@ int recorder_open(const struct options *options, u64 duration_ns, struct recorde
 /* Facts that the caller knows: of the selftest. */
 struct record *recorder_facts(struct recorder *rec);
 
+/*
+ * For a profile that is fetched meanwhile: a descriptor that is readable when there is something to
+ * do (-1: none), and what to do then; true when it is over. A window may not end before.
+ */
+int recorder_profile_fd(const struct recorder *rec);
+bool recorder_profile_step(struct recorder *rec);
+bool recorder_may_end(const struct recorder *rec);
+
 /* What was asked for, 0: until something else ends it. */
 u64 recorder_duration_ns(const struct recorder *rec);
 

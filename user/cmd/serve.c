@@ -42,6 +42,7 @@ struct serve {
 	u64 rescanned_ns;
 	int epoll_fd, signal_fd, timer_fd, refresh_fd, duration_fd;
 	bool stop;
+	bool is_long_enough; /* a record */
 	int status;
 };
 
@@ -52,6 +53,7 @@ enum {
 	EVENT_TIMER,
 	EVENT_REFRESH,
 	EVENT_DURATION,
+	EVENT_PROFILE,
 	EVENT_BROKER,
 	EVENT_ENDED
 };
@@ -233,6 +235,16 @@ static void on_refresh(struct serve *s)
 	on_ended(s);
 }
 
+static void on_profile(struct serve *s)
+{
+	int fd = recorder_profile_fd(s->recorder);
+
+	if (!recorder_profile_step(s->recorder))
+		return;
+	(void)epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+	s->stop |= s->is_long_enough;
+}
+
 static void on_event(struct serve *s, u64 event)
 {
 	switch (event) {
@@ -250,7 +262,11 @@ static void on_event(struct serve *s, u64 event)
 			recorder_step(s->recorder, s->observer);
 		break;
 	case EVENT_DURATION:
-		s->stop |= timer_is_due(s->duration_fd);
+		s->is_long_enough |= timer_is_due(s->duration_fd);
+		s->stop |= s->is_long_enough && recorder_may_end(s->recorder);
+		break;
+	case EVENT_PROFILE:
+		on_profile(s);
 		break;
 	case EVENT_REFRESH:
 		if (timer_is_due(s->refresh_fd))
@@ -419,6 +435,9 @@ static void record(struct serve *s)
 		s->status = EXIT_FAILED;
 		return;
 	}
+	if (recorder_profile_fd(s->recorder) >= 0 &&
+	    watch(s, recorder_profile_fd(s->recorder), EVENT_PROFILE))
+		s->stop = true;
 	if (duration_ns && set_timer(s->duration_fd, duration_ns, 0))
 		s->stop = true; /* the record says that it is too short */
 	run_loop(s);

@@ -19,14 +19,14 @@
 #define MAX_CLOCK_CHANGE_NS (1 * NS_PER_MS)
 
 const char *const gate_names[NR_GATES] = {
-	[GATE_TARGET] = "target",	  [GATE_DROPS] = "drops",
-	[GATE_COUNTS] = "counts",	  [GATE_TIMES] = "times",
-	[GATE_CHAIN] = "chain",		  [GATE_PROBES] = "probes",
-	[GATE_EDGES] = "edges",		  [GATE_CLOCK] = "clock",
-	[GATE_SELFTEST] = "selftest",	  [GATE_STEAL] = "steal",
-	[GATE_NEIGHBOURS] = "neighbours", [GATE_PRESSURE] = "pressure",
-	[GATE_THROTTLE] = "throttle",	  [GATE_FREQUENCY] = "frequency",
-	[GATE_CANARY] = "canary",
+	[GATE_TARGET] = "target",	[GATE_DROPS] = "drops",
+	[GATE_COUNTS] = "counts",	[GATE_TIMES] = "times",
+	[GATE_CHAIN] = "chain",		[GATE_PROBES] = "probes",
+	[GATE_EDGES] = "edges",		[GATE_CLOCK] = "clock",
+	[GATE_SELFTEST] = "selftest",	[GATE_PROFILE] = "profile",
+	[GATE_STEAL] = "steal",		[GATE_NEIGHBOURS] = "neighbours",
+	[GATE_PRESSURE] = "pressure",	[GATE_THROTTLE] = "throttle",
+	[GATE_FREQUENCY] = "frequency", [GATE_CANARY] = "canary",
 };
 
 __attribute__((format(printf, 3, 4))) static void say(struct gate *g, enum gate_state state,
@@ -199,6 +199,23 @@ static void gate_clock(const struct record *r, struct gate *g)
 	    "REALTIME - MONOTONIC moved by %llu us", change / 1000);
 }
 
+static void gate_profile(const struct record *r, struct gate *g)
+{
+	const char *state = record_fact_text(r, "profile.state");
+	u64 begin = 0, end = 0;
+
+	if (!state[0])
+		return;
+	(void)record_fact_number(r, "profile.begin_ns", &begin);
+	(void)record_fact_number(r, "profile.end_ns", &end);
+	if (strcmp(state, "fetched") != 0)
+		say(g, GATE_INVALID, "it was not fetched: %s", state);
+	else if (begin < r->frames[0].begin_ns || end > r->frames[r->nr_frames - 1].end_ns)
+		say(g, GATE_INVALID, "it was not fetched within the window");
+	else
+		say(g, GATE_HOLDS, "fetched within the window");
+}
+
 static void gate_selftest(const struct record *r, struct gate *g)
 {
 	u64 failed, ok;
@@ -351,6 +368,7 @@ void gates_of(const struct record *r, struct gate ret_gates[NR_GATES])
 	gate_edges(r, &ret_gates[GATE_EDGES]);
 	gate_clock(r, &ret_gates[GATE_CLOCK]);
 	gate_selftest(r, &ret_gates[GATE_SELFTEST]);
+	gate_profile(r, &ret_gates[GATE_PROFILE]);
 	gate_steal(r, &ret_gates[GATE_STEAL]);
 	gate_neighbours(r, &ret_gates[GATE_NEIGHBOURS]);
 	gate_pressure(r, &ret_gates[GATE_PRESSURE]);
