@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 import os
 import shutil
 import signal
+import subprocess
 
 import lib
 
@@ -223,22 +224,81 @@ def restarts(case):
         case.equal("incarnations", metrics.sum("skyobserve_process_incarnations_total", process=name), i)
 
 
+def links_to(case, program, n):
+    """That program under n names; returns the folder of them, d0 and so on."""
+    folder = case.path("names")
+    os.mkdir(folder)
+    for i in range(n):
+        os.symlink(shutil.which(program), f"{folder}/d{i}")
+    return folder
+
+
 def beyond_the_bound(case):
-    """More processes than --max-processes: the rest is `other`, and the sums are right."""
-    program = own_copy(case, "dd")
+    """More names than --max-processes: the rest is `other`, and the sums are right."""
+    folder = links_to(case, "dd", CROWD)
     out = case.path("out")
-    one = f"{program} if=/dev/zero of={out}-$i bs=1 count=1 conv=fsync 2>/dev/null; exec sleep 3600"
-    script = f"i=0; while [ $i -lt {CROWD} ]; do sh -c 'i='$i'; {one}' & i=$((i + 1)); done; wait"
-    observer = case.observe("--follow", "--max-processes", 80, "--", "sh", "-c", script)
-    metrics = lib.poll("the crowd to be there", lambda: (
-        lambda m: m if fsyncs(m) >= CROWD and m.sum("skyobserve_process_up") and
-        m.sum("skyobserve_syscalls_in_flight", syscall="clock_nanosleep") >= CROWD else None)(observer.scrape()),
-        seconds=60)
+    script = f"""i=0; while [ $i -lt {CROWD} ]; do
+        {folder}/d$i if=/dev/zero of={out} bs=1 count=1 conv=fsync 2>/dev/null; i=$((i + 1)); done; exec sleep 3600"""
+    observer = case.observe("--follow", "--max-processes", 8, "--", "sh", "-c", script)
+    observer.forgets = True
+    metrics = lib.poll("the crowd to be through", lambda: (
+        lambda m: m if fsyncs(m) >= CROWD else None)(observer.scrape()), seconds=60)
     case.equal("fsyncs", fsyncs(metrics), CROWD)
-    case.true("nobody is in `other`", "other" in metrics.labels("process"))
+    case.true("nobody is in `other`", fsyncs(metrics, process="other") > 0)
     case.equal("drops", metrics.sum("skyobserve_dropped_events_total"), 0)
-    case.at_most("places", metrics.value("skyobserve_bpf_map_entries", map="processes"), 81)
+    case.at_most("names", len(metrics.labels("process")), 8 + 1)
     end_with_sleepers(observer)
+
+
+def the_dearest_are_named(case):
+    """A name that comes when there is no room for it gets its series when it has used more than others; what it
+    did before stays in `other`, and with its end nothing goes."""
+    busy = case.own_program("spin")
+    name = os.path.basename(busy)
+    observer = case.observe("--all", "--max-processes", 2)
+    observer.forgets = True
+    poor = [case.workload("fsync", "--n", 3, program=case.own_program("fsync")) for _ in range(4)]
+    for workload in poor:
+        workload.run()
+    before = observer.scrape()
+    case.at_most("names", len(before.labels("process") - {"other"}), 2)
+    spin = case.workload("spin", "--ms", 1500, program=busy)
+    spin.say()
+    after = lib.poll("it to have a name", lambda: (
+        lambda m: m if m.select("skyobserve_process_up", process=name) else None)(observer.scrape()))
+    spin.take_truth()
+    spin.finish()
+    used = lambda m: m.sum("skyobserve_cpu_seconds_total", process=name)
+    end = lib.poll("its end", lambda: (
+        lambda m: m if m.sum("skyobserve_process_up", process=name) == 0 else None)(observer.scrape()))
+    case.at_least("CPU time of its own", used(end), used(after))
+    case.equal("identities that do not hold", [have for have, ok in end.select("skyobserve_identity_ok") if not ok], [])
+    case.equal("drops", end.sum("skyobserve_dropped_events_total"), 0)
+
+
+def beyond_all_places(case):
+    """Processes that find no place (1,024 with few names) are counted in `other`: those that run when observing
+    begins, and those that come."""
+    def crowd(n):
+        script = f"i=0; while [ $i -lt {n} ]; do sleep 3600 & i=$((i + 1)); done; echo there; wait"
+        shell = case.popen(["sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True)
+        case.equal("the crowd", lib.Lines(shell.stdout, "the crowd").next(60), b"there")
+        return shell
+
+    crowds = [crowd(1100)]
+    observer = case.observe("--all", "--max-processes", 2)
+    observer.forgets = True
+    threads = lambda: observer.scrape().sum("skyobserve_process_threads")
+    case.at_least("threads", threads(), 1100)
+    crowds.append(crowd(100))
+    lib.poll("all of them", lambda: threads() >= 1200)
+    metrics = observer.scrape()
+    case.true("nobody is in `other`", metrics.sum("skyobserve_process_threads", process="other") >= 1200 - 1024)
+    case.equal("drops", metrics.sum("skyobserve_dropped_events_total"), 0)
+    for shell in crowds:
+        os.killpg(shell.pid, signal.SIGKILL)
+    lib.poll("their end", lambda: threads() < 1000)
+    case.equal("drops at the end", observer.scrape().sum("skyobserve_dropped_events_total"), 0)
 
 
 def control_groups(case):
@@ -296,6 +356,8 @@ CASES = [
     ("hidden_process", hidden_process),
     ("restarts", restarts),
     ("beyond_the_bound", beyond_the_bound),
+    ("the_dearest_are_named", the_dearest_are_named),
+    ("beyond_all_places", beyond_all_places),
     ("control_groups", control_groups),
     ("the_whole_machine", the_whole_machine),
 ]

@@ -509,6 +509,13 @@ static int read_ourselves(const struct bpf_session *s, struct snapshot *snap)
 	return r ? r : read_programs(s, snap);
 }
 
+int collect_ended(const struct bpf_session *s, struct snapshot *snap, struct err *err)
+{
+	if (index_slots(s, snap))
+		return err_set(err, -ENOMEM, "no memory for a snapshot");
+	return read_counters(s, snap, err);
+}
+
 int collect_snapshot(const struct bpf_session *s, struct snapshot *snap, struct err *err)
 {
 	int r = 1;

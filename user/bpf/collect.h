@@ -21,4 +21,10 @@ struct bpf_session;
  */
 int collect_snapshot(const struct bpf_session *s, struct snapshot *snap, struct err *err);
 
+/*
+ * Of processes that ended only what was counted: without looking at threads. For the rest see
+ * collect_snapshot.
+ */
+int collect_ended(const struct bpf_session *s, struct snapshot *snap, struct err *err);
+
 #endif /* SKYOBSERVE_BPF_COLLECT_H */

@@ -103,6 +103,12 @@ int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_ho
 			struct err *err);
 
 /*
+ * The same for a process that there is no place for: it is counted in the slot of the others.
+ */
+int bpf_session_observe_other(struct bpf_session *s, u32 tgid, bool follow,
+			      const struct thread_calls *calls, struct err *err);
+
+/*
  * Take in, from now on, whoever executes this file, at its exec. @i < nr_files; a file that was
  * wanted at that place before no longer is. @inode and @device as stat(2) has them, or @inode 0.
  */

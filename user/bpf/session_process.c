@@ -140,6 +140,31 @@ int bpf_session_observe(struct bpf_session *s, u32 tgid, const struct observe_ho
 	return 0;
 }
 
+int bpf_session_observe_other(struct bpf_session *s, u32 tgid, bool follow,
+			      const struct thread_calls *calls, struct err *err)
+{
+	struct seeding seeding = { .slot = bpf_session_other_slot(s) };
+	struct process_cell *p = session_element(s, MAP_processes, seeding.slot);
+	int r;
+
+	if (!p)
+		return err_set(err, -EINVAL, "slot %u is out of bounds", seeding.slot);
+	if (follow)
+		__atomic_fetch_or(&p->flags, PROCESS_FOLLOW, __ATOMIC_RELAXED);
+	if (bpf_map_update_elem(s->maps[MAP_process_slots].fd, &tgid, &seeding.slot, BPF_NOEXIST))
+		return err_set(err, -errno, "cannot take in process %u: %s", tgid, strerror(errno));
+	/* Threads of the others that are met meanwhile are new ones, and would be taken in anyway.
+	 */
+	__atomic_store_n(&p->seeding, 1, __ATOMIC_RELEASE);
+	r = seed_threads(s, calls, &seeding, err);
+	__atomic_store_n(&p->seeding, 0, __ATOMIC_RELEASE);
+	if (!r)
+		r = set_observed(s, tgid, true);
+	if (r)
+		(void)bpf_map_delete_elem(s->maps[MAP_process_slots].fd, &tgid);
+	return r;
+}
+
 void bpf_session_want_file(struct bpf_session *s, u32 i, u64 inode, u64 device)
 {
 	struct wanted *w = session_element(s, MAP_wanted, 0);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/model/kinds.h"
+#include "user/model/sums.h"
 
 struct ended {
 	struct process_snap *processes;
@@ -42,100 +42,6 @@ void ended_free(struct ended *ended)
 	free(ended);
 }
 
-static int add_call_hist(struct process_snap *p, const struct call_hist *h)
-{
-	struct call_hist *grown;
-
-	for (size_t i = 0; i < p->nr_call_hists; i++) {
-		if (p->call_hists[i].nr == h->nr) {
-			counters_add(&p->call_hists[i].hist, &h->hist, sizeof(h->hist));
-			return 0;
-		}
-	}
-	grown = realloc(p->call_hists, (p->nr_call_hists + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	p->call_hists = grown;
-	grown[p->nr_call_hists++] = *h;
-	return 0;
-}
-
-static int add_error(struct process_snap *p, const struct error_count *e)
-{
-	struct error_count *grown;
-
-	for (size_t i = 0; i < p->nr_errors; i++) {
-		struct error_count *had = &p->errors[i];
-
-		if (had->kind == e->kind && had->id == e->id && had->code == e->code) {
-			had->n += e->n;
-			return 0;
-		}
-	}
-	grown = realloc(p->errors, (p->nr_errors + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	p->errors = grown;
-	grown[p->nr_errors++] = *e;
-	return 0;
-}
-
-static int add_foreign(struct process_snap *p, const struct foreign_count *f)
-{
-	struct foreign_count *grown;
-
-	for (size_t i = 0; i < p->nr_foreign; i++) {
-		if (p->foreign[i].abi == f->abi && p->foreign[i].nr == f->nr) {
-			p->foreign[i].n += f->n;
-			return 0;
-		}
-	}
-	grown = realloc(p->foreign, (p->nr_foreign + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	p->foreign = grown;
-	grown[p->nr_foreign++] = *f;
-	return 0;
-}
-
-static int add_kinds(struct process_snap *sum, const struct process_snap *p)
-{
-	struct kind_list list = { sum->kinds, sum->nr_kinds };
-	int r = kinds_add(&list, p->kinds, p->nr_kinds);
-
-	sum->kinds = list.at;
-	sum->nr_kinds = list.n;
-	return r;
-}
-
-/* What is counted by name, and histograms. */
-static int add_details(struct process_snap *sum, const struct process_snap *p)
-{
-	if (!p->calls)
-		return 0;
-	if (process_snap_add_details(sum, p->hists))
-		return -ENOMEM;
-	counters_add(sum->calls, p->calls, NR_CALL_SLOTS * sizeof(*p->calls));
-	if (p->hists)
-		counters_add(sum->hists, p->hists, sizeof(*p->hists));
-	return 0;
-}
-
-static int add_arrays(struct process_snap *sum, const struct process_snap *p)
-{
-	int r = add_details(sum, p);
-
-	for (size_t i = 0; i < p->nr_call_hists && !r; i++)
-		r = add_call_hist(sum, &p->call_hists[i]);
-	for (size_t i = 0; i < p->nr_errors && !r; i++)
-		r = add_error(sum, &p->errors[i]);
-	for (size_t i = 0; i < p->nr_foreign && !r; i++)
-		r = add_foreign(sum, &p->foreign[i]);
-	if (!r)
-		r = add_kinds(sum, p);
-	return r;
-}
-
 /* The entry of a name, made if there is room for it, else that of `other`. */
 static size_t entry_of(struct ended *ended, const char *name)
 {
@@ -155,9 +61,10 @@ static size_t entry_of(struct ended *ended, const char *name)
 	return ended->n++;
 }
 
-int ended_add(struct ended *ended, struct process_snap *p, const struct process_totals *totals)
+int ended_add(struct ended *ended, const char *name, struct process_snap *p,
+	      const struct process_totals *totals)
 {
-	size_t i = entry_of(ended, p->id.name);
+	size_t i = entry_of(ended, name);
 	struct process_snap *sum = &ended->processes[i];
 	int r;
 
@@ -173,9 +80,33 @@ int ended_add(struct ended *ended, struct process_snap *p, const struct process_
 	ended->totals[i].run_delay_ns += totals->run_delay_ns;
 	p->go.current = false;
 	go_stats_add(&sum->go, &p->go);
-	r = add_arrays(sum, p);
+	r = process_snap_add(sum, p);
 	process_snap_done(p);
 	return r;
+}
+
+int ended_move(struct ended *ended, const char *name)
+{
+	size_t last = ended->n - 1;
+	int r;
+
+	for (size_t i = 0; i < ended->n; i++) {
+		struct process_snap *p = &ended->processes[i];
+		struct process_snap moved = *p;
+		struct process_totals totals = ended->totals[i];
+
+		if (strcmp(p->id.name, name) != 0)
+			continue;
+		/* Its place is free before the other's is looked for. */
+		*p = ended->processes[last];
+		ended->totals[i] = ended->totals[last];
+		ended->processes[last] = (struct process_snap){ 0 };
+		ended->totals[last] = (struct process_totals){ 0 };
+		ended->n--;
+		r = ended_add(ended, OTHER_NAME, &moved, &totals);
+		return r;
+	}
+	return 0;
 }
 
 size_t ended_names(const struct ended *ended)
@@ -202,7 +133,7 @@ int ended_copy(const struct ended *ended, struct process_snap *ret_processes,
 		to->nr_kinds = 0;
 		to->nr_call_hists = to->nr_errors = to->nr_foreign = to->nr_threads = 0;
 		ret_totals[(*n)++] = ended->totals[i];
-		r = add_arrays(to, from);
+		r = process_snap_add(to, from);
 		if (r)
 			return r;
 	}

@@ -16,8 +16,15 @@ struct ended;
 struct ended *ended_new(size_t max_names);
 void ended_free(struct ended *ended);
 
-/* Add the final state of a process. Takes over the arrays of @p or frees them. 0 or -ENOMEM. */
-int ended_add(struct ended *ended, struct process_snap *p, const struct process_totals *totals);
+/*
+ * Add what a process did, at its end, to @name. Takes over the arrays of @p or frees them. 0 or
+ * -ENOMEM.
+ */
+int ended_add(struct ended *ended, const char *name, struct process_snap *p,
+	      const struct process_totals *totals);
+
+/* What was added to @name is of OTHER_NAME from now on. 0 or -ENOMEM. */
+int ended_move(struct ended *ended, const char *name);
 
 /*
  * Append a copy of each name's sums to the arrays at @ret_processes and @ret_totals, which have

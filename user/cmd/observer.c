@@ -53,6 +53,8 @@ static int open_session(struct observer *o, struct err *err)
 
 	if (max_pid && max_pid < config.bounds.max_pid)
 		config.bounds.max_pid = (u32)max_pid;
+	if (!o->config.max_names)
+		o->config.max_names = config.bounds.max_processes;
 	/* Room for `other`, and for at least one process without details. */
 	if (config.bounds.max_processes < config.bounds.max_details + 2)
 		config.bounds.max_processes = config.bounds.max_details + 2;
@@ -84,8 +86,9 @@ int observer_open(const struct observer_config *config, struct observer **ret_ob
 		goto out;
 	o->slots = calloc(o->config.bounds.max_processes, sizeof(*o->slots));
 	o->at_slot = calloc(o->config.bounds.max_processes, sizeof(*o->at_slot));
-	o->ended = ended_new(o->config.bounds.max_processes);
-	if (!o->slots || !o->at_slot || !o->ended || o->epoll_fd < 0) {
+	o->ended = ended_new(o->config.max_names + 1); /* and OTHER_NAME */
+	o->names = names_new(o->config.max_names);
+	if (!o->slots || !o->at_slot || !o->ended || !o->names || o->epoll_fd < 0) {
 		r = err_set(err, -ENOMEM, "no memory for an observer");
 		goto out;
 	}
@@ -110,10 +113,12 @@ void observer_free(struct observer *o)
 			close(o->processes[i].pidfd);
 		free(o->processes[i].last_kinds.at);
 		free(o->processes[i].exe);
+		observer_forget_name(&o->processes[i]);
 	}
 	if (o->epoll_fd >= 0)
 		close(o->epoll_fd);
 	ended_free(o->ended);
+	names_free(o->names);
 	free(o->slots);
 	free(o->at_slot);
 	free(o->processes);
@@ -201,6 +206,20 @@ static int take_in(struct observer *o, struct observed *p, bool details, struct 
 	return 0;
 }
 
+/* There is no place left: it is counted, but not by itself. Returns 1, or a negative errno. */
+static int take_in_with_others(struct observer *o, const struct observed *p, struct err *err)
+{
+	struct thread_calls calls;
+	int r = broker_thread_calls(o->config.broker, p->id.pid, &calls);
+
+	if (r)
+		return err_set(err, r, "no memory for the threads of process %d", (int)p->id.pid);
+	r = bpf_session_observe_other(o->session, (u32)p->id.pid, o->config.follow || o->config.all,
+				      &calls, err);
+	free(calls.at);
+	return r ? r : 1;
+}
+
 static bool observed_already(const struct observer *o, const struct process_identity *id)
 {
 	for (size_t i = 0; i < o->nr_processes; i++) {
@@ -251,6 +270,8 @@ static int add(struct observer *o, pid_t pid, bool target, struct err *err)
 		r = err_set(err, -EEXIST, "process %d is observed already", (int)pid);
 	if (!r)
 		r = take_in(o, p, target, err);
+	if (r == -ENOSPC && !target)
+		r = take_in_with_others(o, p, err);
 	if (r == -ESRCH && !has_ended(p))
 		r = err_set(
 			err, -EACCES,
@@ -517,6 +538,7 @@ void observer_drop(struct observer *o, size_t i)
 	bpf_session_release(o->session, p->where.slot);
 	free(p->last_kinds.at);
 	free(p->exe);
+	observer_forget_name(p);
 	if (p->pidfd >= 0)
 		close(p->pidfd);
 	o->nr_processes--;

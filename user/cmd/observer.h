@@ -19,6 +19,7 @@ struct observer_config {
 	u32 groups;		  /* mask of enum probe_group */
 	bool force_raw_tp;
 	bool label_pid;
+	u32 max_names;	 /* that have series of their own; 0: bounds.max_processes */
 	bool follow;	 /* children of targets are observed as well, from their birth */
 	bool all;	 /* the whole machine: observer_add_all */
 	bool keep_ended; /* ended processes keep their places (for tests); else they are folded */

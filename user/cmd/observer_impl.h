@@ -7,6 +7,7 @@
 #include "user/cmd/ended.h"
 #include "user/cmd/observer.h"
 #include "user/model/kinds.h"
+#include "user/model/names.h"
 
 #define PROC_ROOT "/proc"
 
@@ -18,6 +19,9 @@ struct observed {
 	struct process_identity id; /* its texts are in @exe */
 	char *exe;		    /* NULL: not known */
 	struct observed_process where;
+	struct name_entry *name;   /* NULL: not known yet, or no memory for it */
+	struct process_snap *base; /* what is counted in OTHER_NAME for good, or NULL */
+	bool placed, shown;	   /* it was published, under its name */
 	struct proc_books books_begin;
 	struct proc_books books; /* as they were read last, and when so much CPU time was used: */
 	u64 books_runtime_ns;
@@ -42,6 +46,7 @@ struct observer {
 	size_t nr_processes;
 	struct observed other; /* the shared slot of those beyond the bound */
 	struct ended *ended;
+	struct names *names;
 	struct process_slot *slots; /* room for a scan */
 	u32 *at_slot;		    /* 1 + the process in each slot, 0 = none; for a scan */
 	size_t books_next; /* whose books are the next to be read, of those without details */
@@ -60,6 +65,22 @@ bool observer_reads_go(const struct observer *o);
 
 /* Find new children and ends among the slots of the session; folds nothing. */
 void observer_scan(struct observer *o);
+
+/* --- observer_names.c --- */
+
+/*
+ * Choose the names that have series, and give the processes of a whole snapshot those that they are
+ * published under, with the share of their totals that belongs there. 0 or -ENOMEM.
+ */
+int observer_place(struct observer *o, struct snapshot *snap, struct process_totals *totals);
+
+/* Add process @i, which is over, to what ended under its name. 0 or -ENOMEM. */
+int observer_fold_in(struct observer *o, size_t i, struct process_snap *snap,
+		     struct process_totals *totals);
+
+void observer_forget_name(struct observed *p);
+
+/* --- observer.c --- */
 
 /* Give up process @i: drop its place and release its slot. Its totals must be in @o->ended. */
 void observer_drop(struct observer *o, size_t i);

@@ -118,6 +118,14 @@ static int finish_process(struct observed *p, struct process_snap *snap,
 	return kinds_floor(&p->last_kinds, snap);
 }
 
+/* What it said last. */
+static void read_go_ended(struct observer *o, struct observed *p, struct process_snap *snap)
+{
+	go_view_ended(&p->go, o->config.broker, &snap->id, &snap->go);
+	snap->go.begin_wall_ns = snap->id.start_wall_ns;
+	snap->program = p->go.program;
+}
+
 /* What Go programs say of themselves, and what became of the group. */
 static void read_go(struct observer *o, struct snapshot *snap)
 {
@@ -138,10 +146,11 @@ static void read_go(struct observer *o, struct snapshot *snap)
 		struct process_snap *p = &snap->processes[i];
 		struct go_view *view = &o->processes[i].go;
 
-		if (p->alive)
-			go_view_read(view, o->config.broker, &p->id, deadline_ns, &sum, &p->go);
-		else
-			go_view_ended(view, o->config.broker, &p->id, &p->go);
+		if (!p->alive) {
+			read_go_ended(o, &o->processes[i], p);
+			continue;
+		}
+		go_view_read(view, o->config.broker, &p->id, deadline_ns, &sum, &p->go);
 		p->go.begin_wall_ns = p->id.start_wall_ns;
 		p->program = view->program;
 	}
@@ -182,12 +191,15 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 		r |= finish_process(&o->processes[i], &snap.processes[i], &totals[i]);
 	r |= finish_process(&o->other, &snap.processes[n - 1], &totals[n - 1]);
 	read_all_books(o, &snap, totals);
+	if (!r) {
+		read_go(o, &snap);
+		r = observer_place(o, &snap, totals);
+	}
 	if (r) {
 		snapshot_done(&snap);
 		free(totals);
 		return err_set(err, -ENOMEM, "no memory for a snapshot");
 	}
-	read_go(o, &snap);
 	/* Unless somebody is in it, `other` is not there. */
 	if (!totals[n - 1].cells[CELL_THREADS_BORN])
 		snap.nr_processes = snap.nr_counted = n - 1;
@@ -222,21 +234,51 @@ static size_t nr_over(const struct observer *o, bool *ret_many)
 	return n;
 }
 
-static void fold(struct observer *o)
+/* What those that are over did, and what their programs said last. */
+static int collect_over(struct observer *o, struct snapshot *snap, struct process_totals *totals)
 {
-	struct process_totals *totals = NULL;
-	struct snapshot snap = { 0 };
 	struct err err;
+	size_t n = 0;
+	int r = 0;
 
-	/* On failure they stay where they are, until the next time. */
-	if (snapshot_counted(o, 0, &snap, &totals, &err))
-		return;
-	for (size_t i = o->nr_processes; i-- > 0;) {
-		if (!is_over(&o->processes[i]))
-			continue;
-		if (!ended_add(o->ended, &snap.processes[i], &totals[i]))
-			observer_drop(o, i);
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (is_over(&o->processes[i]) && n < snap->nr_processes)
+			r |= fill_process(&o->processes[i], &snap->texts, &snap->processes[n++]);
 	}
+	if (!r)
+		r = collect_ended(o->session, snap, &err);
+	n = 0;
+	for (size_t i = 0; i < o->nr_processes && !r; i++) {
+		struct observed *p = &o->processes[i];
+
+		if (!is_over(p) || n == snap->nr_processes)
+			continue;
+		r = finish_process(p, &snap->processes[n], &totals[n]);
+		if (observer_reads_go(o))
+			read_go_ended(o, p, &snap->processes[n]);
+		n++;
+	}
+	return r;
+}
+
+/* On failure they stay where they are, until the next time. */
+static void fold(struct observer *o, size_t n)
+{
+	struct process_totals *totals = calloc(n, sizeof(*totals));
+	struct snapshot snap = { .nr_processes = n, .nr_counted = n };
+
+	snap.processes = calloc(n, sizeof(*snap.processes));
+	if (totals && snap.processes && !collect_over(o, &snap, totals)) {
+		for (size_t i = o->nr_processes; i-- > 0 && n;) {
+			if (!is_over(&o->processes[i]))
+				continue;
+			n--;
+			if (!observer_fold_in(o, i, &snap.processes[n], &totals[n]))
+				observer_drop(o, i);
+		}
+	}
+	if (!snap.processes)
+		snap.nr_processes = 0;
 	o->folded_ns = observer_now();
 	snapshot_done(&snap);
 	free(totals);
@@ -245,10 +287,12 @@ static void fold(struct observer *o)
 void observer_refresh(struct observer *o)
 {
 	bool many;
+	size_t n;
 
 	observer_scan(o);
-	if (!o->config.keep_ended && nr_over(o, &many))
-		fold(o);
+	n = o->config.keep_ended ? 0 : nr_over(o, &many);
+	if (n)
+		fold(o, n);
 }
 
 void observer_tidy(struct observer *o)
@@ -258,9 +302,8 @@ void observer_tidy(struct observer *o)
 
 	observer_scan(o);
 	n = o->config.keep_ended ? 0 : nr_over(o, &many);
-	/* It costs a snapshot. */
 	if (many || (n && observer_now() - o->folded_ns > FOLD_INTERVAL_NS))
-		fold(o);
+		fold(o, n);
 }
 
 int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
@@ -269,7 +312,7 @@ int observer_snapshot(struct observer *o, struct snapshot *ret_snap,
 	int r;
 
 	observer_refresh(o);
-	r = snapshot_counted(o, ended_names(o->ended), ret_snap, ret_totals, err);
+	r = snapshot_counted(o, ended_names(o->ended) + 1, ret_snap, ret_totals, err);
 	if (r)
 		return r;
 	r = ended_copy(o->ended, ret_snap->processes, *ret_totals, &ret_snap->nr_processes);

@@ -45,7 +45,7 @@ static struct identity compare(u64 ours, u64 other, u64 tolerance)
 
 static u64 foreign_calls(const struct process_snap *p)
 {
-	u64 n = 0;
+	u64 n = p->calls_elsewhere;
 
 	for (size_t i = 0; i < p->nr_foreign; i++)
 		n += p->foreign[i].n;

@@ -141,6 +141,7 @@ struct process_snap {
 	size_t nr_errors;
 	struct foreign_count *foreign;
 	size_t nr_foreign;
+	u64 calls_elsewhere; /* that are in neither @calls nor @foreign, but in another name's */
 	struct kind_snap *kinds; /* the background first; none: interactions are not looked for */
 	size_t nr_kinds;
 	bool goroutines;	     /* kinds are of goroutines */
