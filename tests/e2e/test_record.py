@@ -16,6 +16,7 @@ import signal
 import subprocess
 
 import lib
+import web
 
 NOBODY = 65534
 STATUS_FAILED, STATUS_UNRESOLVED = 1, 2
@@ -278,6 +279,28 @@ def profile_of_go(case):
     case.true("no version of Go", record.facts["target.0.runtime_version"].startswith("go1."))
 
 
+def interactions(case):
+    """What each kind cost is what its requests did, and the report says it per request."""
+    sample = web.Sample(case, "-background", "1", observe=False)
+    recording = Recording(case, "run.sky", "--pid", sample.process.pid, "--interaction", "http").wait_begin()
+    said = sample.load("-kind", "event", "-connections", "4", "-requests", "300", "-sessions", "2", "-calls", "7",
+                       "-fsyncs", "2", "-spin-us", "300")
+    requests, event = said["requests"]["event"]["200"], "POST /_sky/event"
+    recording.stop()
+    record = Record(recording.path)
+    case.equal("events", record.by("skyobserve_interactions_total", interaction=event), {None: requests})
+    case.equal("getppid of", record.by("skyobserve_syscalls_total", "interaction", syscall="getppid"), {event: 7 * requests})
+    case.equal("fsyncs of", record.by("skyobserve_fsyncs_total", "interaction", call="fsync"), {event: 2 * requests})
+    text = " ".join(run("report", recording.path)[0].split())
+    found = re.search(rf"{re.escape(event)} {requests} \S+/s 200: {requests} each CPU (\S+ \S+) user \S+ \S+ system \S+ \S+ "
+                      r"(\S+) calls (\S+) durable writes", text)
+    if not found:
+        raise lib.Failed(f"no line of {event} in the report: {text}")
+    case.equal("durable writes of each", found[3], "2.00")
+    case.at_least("calls of each", float(found[2]), 9)
+    case.true("no background", "background of sampleapp: what belongs to no interaction in all CPU" in text)
+
+
 def target_ends(case):
     """A target that ends in the window makes the record invalid; nothing that was measured is lost."""
     workload = case.workload("fsync", "--n", 50, "--no-sync", "--dir", case.dir)
@@ -456,6 +479,7 @@ CASES = [
     ("environment", environment),
     ("profile_of_the_window", profile_of_the_window),
     ("profile_of_go", profile_of_go),
+    ("interactions", interactions),
     ("target_ends", target_ends),
     ("without_privilege", without_privilege),
     ("output_is_new", output_is_new),
