@@ -46,7 +46,7 @@ static bool make_room(struct names *names)
 
 	if (names->n < names->cap)
 		return true;
-	grown = realloc(names->at, cap * sizeof(*grown));
+	grown = realloc(names->at, cap * sizeof(struct name_entry *));
 	if (!grown)
 		return false;
 	names->at = grown;
@@ -157,7 +157,7 @@ void names_trim(struct names *names)
 
 	if (names->n <= most)
 		return;
-	qsort(names->at, names->n, sizeof(*names->at), by_cost);
+	qsort(names->at, names->n, sizeof(struct name_entry *), by_cost);
 	while (names->n > most) {
 		struct name_entry *last = names->at[names->n - 1];
 
