@@ -76,13 +76,20 @@ static int version(void)
 
 static int run(const struct options *options)
 {
+	struct err err = { { 0 } };
+
 	if (options->help)
 		return cmd_help(options);
 	if (options->version)
 		return version();
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (!strcmp(commands[i].name, options->command))
-			return commands[i].run(options);
+		if (strcmp(commands[i].name, options->command) != 0)
+			continue;
+		if (options_check(options, &err)) {
+			log_error("%s", err.text);
+			return EXIT_USAGE;
+		}
+		return commands[i].run(options);
 	}
 	log_error("`%s` is not a command; see --help. %s", options->command,
 		  isdigit((unsigned char)options->command[0])

@@ -20,7 +20,8 @@ static const struct {
 	enum option_kind kind;
 	size_t offset;
 } rows[] = {
-#define OPT(name, kind, field, argument, help) { name, kind, offsetof(struct options, field) },
+#define OPT(name, commands, kind, field, argument, help) \
+	{ name, kind, offsetof(struct options, field) },
 #include "user/cmd/options.def"
 #undef OPT
 };
@@ -402,7 +403,7 @@ TEST(options_help_lists_every_row)
 
 	options_help(&out);
 	CHECK(!out.failed);
-#define OPT(name, kind, field, argument, help)                                        \
+#define OPT(name, commands, kind, field, argument, help)                              \
 	if (!strstr(out.bytes, "  --" name " " argument) || !strstr(out.bytes, help)) \
 		FAIL("not in the help: %s", name);
 #include "user/cmd/options.def"
@@ -436,5 +437,33 @@ TEST(options_groups_refuses_unknown_ones)
 		CHECK_EQ_INT(options_groups(bad[i], &groups, &err), -EINVAL);
 		CHECK_EQ_U64(groups, 99);
 		CHECK(strstr(err.text, "is not a probe group") != NULL);
+	}
+}
+
+TEST(options_that_a_command_does_not_use_are_refused)
+{
+	static const struct {
+		const char *word, *command;
+		bool refused;
+	} cases[] = {
+		{ "--pid=1", "doctor", true },	    { "--pid=1", "inspect", false },
+		{ "--pid=1", "serve", false },	    { "--web.host=x", "record", true },
+		{ "--live", "top", false },	    { "--groups=sched", "doctor", false },
+		{ "--raw", "profile", false },	    { "--raw", "serve", true },
+		{ "--markdown", "explain", false }, { "--help", "doctor", false },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char command[16], word[32];
+		char *argv[] = { command, word, NULL };
+		struct options options;
+		struct err err = { { 0 } };
+
+		snprintf(command, sizeof(command), "%s", cases[i].command);
+		snprintf(word, sizeof(word), "%s", cases[i].word);
+		CHECK_EQ_INT(options_parse(2, argv, &options, &err), 0);
+		if (!options_check(&options, &err) == cases[i].refused)
+			FAIL("%s %s: %s", cases[i].command, cases[i].word, err.text);
+		options_done(&options);
 	}
 }

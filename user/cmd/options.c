@@ -20,19 +20,21 @@ enum option_kind {
 
 struct option_row {
 	const char *name;
+	const char *commands; /* as in options.def */
 	enum option_kind kind;
 	size_t offset; /* of the field in struct options */
 	const char *argument, *help;
 };
 
 static const struct option_row rows[] = {
-#define OPT(name, kind, field, argument, help) \
-	{ name, kind, offsetof(struct options, field), argument, help },
+#define OPT(name, commands, kind, field, argument, help) \
+	{ name, commands, kind, offsetof(struct options, field), argument, help },
 #include "user/cmd/options.def"
 #undef OPT
 };
 
 #define NR_ROWS (sizeof(rows) / sizeof(rows[0]))
+_Static_assert(NR_ROWS <= 64, "a bit for each option that was given");
 
 static int add_word(struct words *words, const char *word, struct err *err)
 {
@@ -155,6 +157,7 @@ static int take_option(struct options *o, char *word, char ***argv, struct err *
 
 	if (!row)
 		return err_set(err, -EINVAL, "`%s` is not an option; see --help", word);
+	o->given |= 1ULL << (row - rows);
 	if (row->kind == PIDS)
 		return take_pids(o, value ? word + 2 + strlen(row->name) + 1 : NULL, argv, err);
 	if (row->kind == FLAG && !value) {
@@ -205,6 +208,34 @@ int options_parse(int argc, char **argv, struct options *ret_options, struct err
 	if (!o->command)
 		o->command = "serve";
 	return r;
+}
+
+static bool has_word(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *words; words += strspn(words, " ")) {
+		size_t n = strcspn(words, " ");
+
+		if (n == len && !strncmp(words, word, n))
+			return true;
+		words += n;
+	}
+	return false;
+}
+
+int options_check(const struct options *options, struct err *err)
+{
+	for (size_t i = 0; i < NR_ROWS; i++) {
+		const struct option_row *row = &rows[i];
+
+		if (!(options->given & 1ULL << i) || !row->commands[0] ||
+		    has_word(row->commands, options->command))
+			continue;
+		return err_set(err, -EINVAL, "--%s means nothing to `%s`; it belongs to: %s",
+			       row->name, options->command, row->commands);
+	}
+	return 0;
 }
 
 void options_done(struct options *options)

@@ -21,6 +21,7 @@ struct options {
 	struct words rest;   /* words that belong to no option */
 	struct words pids, comms, exes, cgroups, listen, hosts, routes, goods;
 	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
+	u64 given;	 /* a bit per row of options.def: it was there */
 	bool pids_given; /* --pid was there, even with nothing behind it */
 	const char *name, *telemetry_path, *groups, *user, *interaction, *sample_type, *rules;
 	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, raw, markdown, help,
@@ -37,6 +38,10 @@ struct options {
  */
 int options_parse(int argc, char **argv, struct options *ret_options, struct err *err);
 void options_done(struct options *options);
+
+/* Whether the command uses all options that were given: 0, or -EINVAL with the one and its
+ * commands. */
+int options_check(const struct options *options, struct err *err);
 
 /* The table of options, for --help. */
 void options_help(struct buf *out);
