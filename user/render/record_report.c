@@ -12,6 +12,7 @@
 #include "user/render/number.h"
 #include "user/render/paper.h"
 #include "user/render/record_kinds.h"
+#include "user/render/record_series.h"
 #include "user/render/table.h"
 #include "user/render/table_process.h"
 
@@ -260,6 +261,39 @@ static void print_processes(const struct record *r, struct paper *p)
 		paper_row(p, LABEL_COLUMN, "not shown", "%zu more", up->nr_samples - MAX_PROCESSES);
 }
 
+static void print_cpu(struct paper *p, const char *who, u64 ns)
+{
+	char human[HUMAN_WIDTH];
+
+	human_duration(ns, human);
+	paper_item(p, PAPER_PLAIN, "%s %s", who, human);
+}
+
+/* What it cost to know this, beside what our programs cost in the target's own system calls. */
+static void print_cost(const struct record *r, struct paper *p)
+{
+	u64 own, broker = 0, canary = 0, bpf = 0;
+
+	if (record_delta(r, FAM_EXP_CPU, NULL, 0, &own))
+		return;
+	(void)record_delta(r, FAM_BROKER_CPU, NULL, 0, &broker);
+	(void)record_fact_number(r, "canary.cpu_ns", &canary);
+	paper_title(p, "COST OF OBSERVING, CPU TIME");
+	paper_begin(p, LABEL_COLUMN, PAPER_PLAIN, "  outside");
+	print_cpu(p, "observer", own);
+	print_cpu(p, "broker", broker);
+	print_cpu(p, "canary", canary);
+	paper_end(p);
+	paper_begin(p, LABEL_COLUMN, PAPER_PLAIN, "  inside");
+	if (record_delta(r, FAM_BPF_RUN_SECONDS, NULL, 0, &bpf))
+		paper_text(p, PAPER_PLAIN,
+			   "of BPF programs, part of the tasks' own CPU time: not measured (sysctl "
+			   "kernel.bpf_stats_enabled=1)");
+	else
+		print_cpu(p, "BPF programs, of the whole machine,", bpf);
+	paper_end(p);
+}
+
 static void print_not_measured(const struct record *r, struct paper *p)
 {
 	const struct family *groups = &record_end(r)->families[FAM_GROUP_UP];
@@ -293,6 +327,8 @@ void record_report_render(const struct record *r, const char *path, bool colour,
 	print_targets(r, &p);
 	print_processes(r, &p);
 	record_kinds_print(r, &p);
+	record_series_print(r, &p);
+	print_cost(r, &p);
 	print_not_measured(r, &p);
 }
 
