@@ -60,26 +60,29 @@ static int read_cells(const struct bpf_session *s, struct process_snap *p)
 static int read_call_hists(const struct bpf_session *s, struct process_snap *p)
 {
 	const struct call_rows *rows = session_element(s, MAP_call_rows, p->slot);
+	u32 row[NR_CALL_SLOTS]; /* one more may come while they are counted */
 	size_t n = 0;
 
 	free(p->call_hists);
 	p->call_hists = NULL;
 	p->nr_call_hists = 0;
-	for (u32 nr = 0; rows && nr < NR_CALL_SLOTS; nr++)
-		n += rows->row[nr] != 0;
+	for (u32 nr = 0; rows && nr < NR_CALL_SLOTS; nr++) {
+		row[nr] = __atomic_load_n(&rows->row[nr], __ATOMIC_RELAXED);
+		n += row[nr] != 0;
+	}
 	if (!n)
 		return 0;
 	p->call_hists = calloc(n, sizeof(*p->call_hists));
 	if (!p->call_hists)
 		return -ENOMEM;
-	for (u32 nr = 0; nr < NR_CALL_SLOTS && p->nr_call_hists < n; nr++) {
-		u32 row = __atomic_load_n(&rows->row[nr], __ATOMIC_RELAXED);
+	for (u32 nr = 0; nr < NR_CALL_SLOTS; nr++) {
 		struct call_hist *c = &p->call_hists[p->nr_call_hists];
 
-		if (!row)
+		if (!row[nr])
 			continue;
 		c->nr = nr;
-		collect_lanes(s, MAP_row_hists, row, s->bounds.max_rows, &c->hist, sizeof(c->hist));
+		collect_lanes(s, MAP_row_hists, row[nr], s->bounds.max_rows, &c->hist,
+			      sizeof(c->hist));
 		p->nr_call_hists++;
 	}
 	return 0;
