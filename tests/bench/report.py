@@ -104,9 +104,9 @@ class Blocks:
 
 def arm_table(title, name, data, work, unit, scale=1.0):
     blocks = Blocks(name, data, work)
-    rate = name == "sample"
-    table = Table(title, "arm", f"CPU {unit}", "/ nothing", f"added {unit}", "added / floor", f"with tool {unit}",
-                  *(["requests/s"] if rate else []))
+    rate = any("per_second" in one for one, _, _ in blocks.slices["none"])
+    table = Table(title, "arm", unit if work == "wall" else f"CPU {unit}", "/ nothing", f"added {unit}", "added / floor", f"with tool {unit}",
+                  *(["rounds/s" if name == "go" else "requests/s"] if rate else []))
     for row in data["arms"]:
         key = row["key"]
         if row["missing"] or not blocks.values[key]:
@@ -196,7 +196,15 @@ def start(data):
     yield programs
 
 
-SECTIONS = {"calls": calls, "switches": switches, "sample": sample, "scrape": scrape, "start": start}
+def go(data):
+    cycles = stats.median([values["cpu"]["cycles"] for row in data["arms"] if row["key"] == "none"
+                           for values in row["blocks"].values()])
+    what = f"A program of {data['version']} that allocates on every CPU, {cycles:.0f} collections a slice"
+    yield arm_table(f"{what}: wall time per round (seven objects in eight)", "go", data, "wall", "ns")
+    yield arm_table(f"{what}: its CPU per round", "go", data, "cpu", "ns")
+
+
+SECTIONS = {"calls": calls, "switches": switches, "sample": sample, "scrape": scrape, "start": start, "go": go}
 
 
 def conditions(result):

@@ -4,7 +4,7 @@
 
     tests/bench/run.py                       everything, about 12 minutes
     tests/bench/run.py --quick               a first look, under 2 minutes
-    tests/bench/run.py --only calls,start    these sections: calls switches sample scrape start
+    tests/bench/run.py --only calls,start    these sections: calls switches sample scrape start go
     tests/bench/run.py --json FILE           what was measured, every slice of it
     tests/bench/run.py --doc FILE            and the tables, between the marks in that document
     tests/bench/run.py --from FILE           measure nothing, show what --json wrote

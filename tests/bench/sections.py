@@ -14,6 +14,7 @@ import os
 import platform
 import re
 import subprocess
+import sys
 import tempfile
 import time
 import urllib.parse
@@ -372,4 +373,67 @@ def start(bench, plan):
     return {"starts": starts, "programs": programs}
 
 
-SECTIONS = {"calls": calls, "switches": switches, "sample": sample, "scrape": scrape, "start": start}
+# ---- a Go program that allocates ------------------------------------------------------------------------
+
+KEPT_OBJECTS = 200_000
+
+
+def newest_go():
+    """gostats by the newest Go that tests/go/fetch.py unpacked, else by the distribution's: (path, version)."""
+    sys.path.insert(0, str(rig.ROOT / "tests/go"))
+    import build
+    import fetch
+
+    version, goroot = list(fetch.toolchains().items())[-1]
+    row = build.Variant("../workloads/gostats", build.STATIC, [])
+    return build.build(version, goroot, "stats", row), fetch.version_of(goroot)
+
+
+class Allocator:
+    """gostats, whose protocol is at its head."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.pid = int(self.process.stdout.readline().split()[1])
+
+    def ask(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self):
+        self.process.stdin.close()
+        rig.end_process(self.process)
+
+
+def allocator_slice(program, plan):
+    begin_ns, cycles = rig.process_cpu_ns(program.pid), program.ask("stats")["num_gc"]
+    did = program.ask(f"work {plan.sample_ms}")
+    used_ns, n = rig.process_cpu_ns(program.pid) - begin_ns, did["rounds"]
+    return {"cpu": {"n": n, "median_ns": used_ns / n, "cycles": program.ask("stats")["num_gc"] - cycles},
+            "wall": {"n": n, "median_ns": did["wall_ns"] / n, "per_second": n * 1e9 / did["wall_ns"]}}
+
+
+def go(bench, plan):
+    """A Go program that does nothing but allocate, on every CPU, with a small heap, so that it collects all the time."""
+    path, version = newest_go()
+    all_arms = [
+        *NOTHING,
+        arms.Skyobserve("sky_read", "skyobserve, --groups process,go", "--groups", "process,go"),
+        arms.Skyobserve("sky_gc", "skyobserve, --groups process,go,go_gc", "--groups", "process,go,go_gc"),
+        arms.Skyobserve("sky_others", "skyobserve, all groups but go_gc", "--groups",
+                        "process,sched,syscalls,fsync,io_uring,go"),
+        SKY_ALL,
+    ]
+    program = Allocator(path)
+    try:
+        program.ask(f"small {KEPT_OBJECTS}")
+        program.ask("percent 100")
+        done = in_blocks(bench, plan, "go", plan.sample_blocks, all_arms, [program.pid],
+                         lambda block: allocator_slice(program, plan))
+        return {**done, "version": version}
+    finally:
+        program.close()
+
+
+SECTIONS = {"calls": calls, "switches": switches, "sample": sample, "scrape": scrape, "start": start, "go": go}

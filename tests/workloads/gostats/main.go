@@ -19,6 +19,7 @@
 //	park N     start N goroutines that wait for ever
 //	load N     begin to allocate in N goroutines, as fast as it goes
 //	rest 0     end that
+//	work MS    allocate in as many goroutines as there are Ps for MS milliseconds; says how many rounds of it, and how long
 //	exec 0     execute itself anew; that answers with "ready PID"
 //
 // Between two lines it waits in a read and allocates nothing, and neither does answering: what ReadMemStats says
@@ -35,6 +36,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 const keepMax = 1 << 18
@@ -61,6 +63,7 @@ var (
 	sink    interface{}
 	stop    int32
 	loading sync.WaitGroup
+	made    uint64 // rounds of allocate
 	parked  sync.WaitGroup
 )
 
@@ -174,7 +177,8 @@ func tellPauses() {
 // allocate makes objects of all sorts that live for a while.
 func allocate(seed int) {
 	var ring [512]interface{}
-	for i := seed; atomic.LoadInt32(&stop) == 0; i++ {
+	i := seed
+	for ; atomic.LoadInt32(&stop) == 0; i++ {
 		switch i % 8 {
 		case 0:
 			ring[i%len(ring)] = new([48]byte)
@@ -192,7 +196,25 @@ func allocate(seed int) {
 			ring[i%len(ring)] = &[2]interface{}{}
 		}
 	}
+	atomic.AddUint64(&made, uint64(i-seed))
 	loading.Done()
+}
+
+// work is load and rest, and says what was done.
+func work(ms int) {
+	procs := runtime.GOMAXPROCS(0)
+	atomic.StoreUint64(&made, 0)
+	atomic.StoreInt32(&stop, 0)
+	loading.Add(procs)
+	begin := time.Now()
+	for i := 0; i < procs; i++ {
+		go allocate(i)
+	}
+	time.Sleep(time.Duration(ms) * time.Millisecond)
+	atomic.StoreInt32(&stop, 1)
+	loading.Wait()
+	field("rounds", atomic.LoadUint64(&made))
+	field("wall_ns", uint64(time.Since(begin)))
 }
 
 func do(verb []byte, n int) {
@@ -247,6 +269,8 @@ func do(verb []byte, n int) {
 	case "rest":
 		atomic.StoreInt32(&stop, 1)
 		loading.Wait()
+	case "work":
+		work(n)
 	case "exec":
 		if syscall.Exec(os.Args[0], os.Args, os.Environ()) != nil {
 			os.Exit(1)
