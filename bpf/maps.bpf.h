@@ -94,6 +94,9 @@ MMAP_ARRAY(route_names, struct route_name);
 HASH(good_kinds, struct route_name, u32);
 MMAP_ARRAY(good_rules, struct good_rule);
 
+/* Collectors of Go programs, by process, in lanes. */
+MMAP_ARRAY(go_gc, struct go_gc_cells);
+
 /* Losses by reason, in lanes; the chain check per CPU. */
 MMAP_ARRAY(drops, struct drop_cells);
 MMAP_ARRAY(chain, struct chain_cell);

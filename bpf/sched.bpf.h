@@ -241,6 +241,17 @@ static __always_inline u64 sched_settle(struct thread_cell *t, struct account_ce
 }
 
 /*
+ * CPU time of a thread that runs, up to @now: by the scheduler's clock up to the last time that it
+ * was charged, and by ours since.
+ */
+static __always_inline u64 sched_cpu_so_far(const struct thread_cell *t, u64 now)
+{
+	u64 from = t->settled_ns > t->since_ns ? t->settled_ns : t->since_ns;
+
+	return t->charged.runtime_ns + (t->run_state == RUN_RUNNING ? elapsed(now, from) : 0);
+}
+
+/*
  * The thread is made runnable. A wake-up of one that runs or waits already moves nothing; one that
  * is new waits since its birth, a moment before.
  */

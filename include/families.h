@@ -10,6 +10,13 @@ enum off_reason {
 	NR_REASONS
 };
 
+enum stop_reason {
+#define STOP(id, label, help) STOP_##id,
+#include "stops.def"
+#undef STOP
+	NR_STOP_REASONS
+};
+
 /* Reasons below this one are waits for a CPU. */
 #define NR_WAIT_REASONS REASON_BLOCK_IO
 

@@ -87,6 +87,7 @@ struct bpf_config {
 	u32 max_accounts;  /* of processes: their slots; then those of kinds */
 	u32 max_kinds;
 	u32 max_flows;
+	u32 max_go; /* processes whose collector is counted: slots below it */
 	u32 max_rows;
 	u32 nr_routes;
 	u32 nr_goods;
@@ -175,13 +176,37 @@ struct thread_cell {
 	u32 flow;	 /* 1 + the flow that is charged now, 0 = background */
 	u32 exiting;	 /* task_mark of the task that left through do_exit, 0 = it lives */
 	u64 exit_ns;	 /* and when */
+	u64 stop_begin_ns; /* it stopped the world of its Go program, 0 = it did not */
+	u64 stop_cpu_ns;   /* its CPU time when it began to, plus 1; 0 = not known */
+	u64 worker_cpu_ns; /* the same when it began to work for the collector */
+	u32 stop_reason;   /* enum stop_reason */
+	u32 pad;
 	u64 enters;
 	u64 exits;		    /* those with an entry */
 	struct task_counts base;    /* when observing began */
 	struct task_counts charged; /* up to here it is in the account */
 };
 
-_Static_assert(sizeof(struct thread_cell) == 248, "thread_cell has no holes");
+_Static_assert(sizeof(struct thread_cell) == 280, "thread_cell has no holes");
+
+/* --- Go's collector --- */
+
+/* Modes of background workers, as in runtime.gcMarkWorkerMode less 1. */
+enum gc_worker {
+	GC_WORKER_DEDICATED,
+	GC_WORKER_FRACTIONAL,
+	GC_WORKER_IDLE,
+	NR_GC_WORKERS
+};
+
+/* What the probes counted of the collector of one process. Nothing but u64. */
+struct go_gc_cells {
+	struct hist stops[NR_STOP_REASONS];
+	u64 stop_cpu_ns; /* of the threads that stopped the world, while it stood */
+	u64 worker_ns[NR_GC_WORKERS];
+	u64 worker_cpu_ns[NR_GC_WORKERS];
+	u64 workers[NR_GC_WORKERS]; /* that stopped */
+};
 
 /* The call that a thread was in before it was observed. */
 struct seed_call {

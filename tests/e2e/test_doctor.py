@@ -126,7 +126,8 @@ def refused_groups_are_said(case):
         case.true(f"{files}: {set(missing)} after {down[-1:]}", not down or down[-1] <= set(missing))
         down.append(set(missing))
     case.equal("groups down with many descriptors", down[0], set())
-    case.true("io_uring alone was never down", {"io_uring"} in down)
+    case.true("go_gc alone was never down", {"go_gc"} in down)
+    case.true("io_uring and go_gc alone were never down", {"io_uring", "go_gc"} in down)
     case.true("all that need hooks, but process, were never down", set(GROUPS) - {"process", "go"} in down)
 
 

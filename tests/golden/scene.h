@@ -23,6 +23,7 @@
 struct scene {
 	struct snapshot snap;
 	struct process_snap procs[MAX_PROCS];
+	struct go_gc gcs[2];
 	struct process_totals totals[MAX_PROCS];
 	u64 calls[MAX_PROCS][NR_CALL_SLOTS];
 	struct process_hists hists[MAX_PROCS];
@@ -190,6 +191,24 @@ static inline void fill_waiting(struct process_snap *p)
 	p->books_now = (struct proc_books){ .valid = true, .resident_bytes = 4096 };
 }
 
+/* The other one of the name has no stops. */
+static inline void fill_collectors(void)
+{
+	scene.gcs[0] = (struct go_gc){
+		.stops_known = true,
+		.workers_known = true,
+		.cells = { .stops = { [STOP_MARK_TERM] = { 2 * NS_PER_MS, { [10] = 40 } },
+				      [STOP_READ_MEM_STATS] = { 9000, { [4] = 1 } } },
+			   .stop_cpu_ns = NS_PER_MS,
+			   .worker_ns = { 1900 * NS_PER_MS, 90 * NS_PER_MS, 30 * NS_PER_MS },
+			   .worker_cpu_ns = { 1800 * NS_PER_MS, 80 * NS_PER_MS, 20 * NS_PER_MS },
+			   .workers = { 40, 9, 3 } }
+	};
+	scene.gcs[1] = (struct go_gc){ .workers_known = true, .cells = { .worker_ns = { 7 } } };
+	scene.procs[0].gc = &scene.gcs[0];
+	scene.procs[2].gc = &scene.gcs[1];
+}
+
 static inline void fill_programs(void)
 {
 	scene.procs[0].program = (struct program_facts){ .runtime = "go",
@@ -249,6 +268,7 @@ static inline void fill_scene(void)
 	fill_waiting(add_process("app", 4243));
 	fill_go();
 	fill_programs();
+	fill_collectors();
 
 	scene.snap.machine.steal_ticks = 5;
 	scene.snap.drops[DROP_ROWS_FULL] = 2;

@@ -110,8 +110,10 @@ TEST(publish_without_groups_only_what_proc_says)
 		snprintf(scene.snap.groups[i].reason, sizeof(scene.snap.groups[i].reason), "%s",
 			 "no BTF");
 	}
-	for (size_t i = 0; i < scene.snap.nr_processes; i++)
+	for (size_t i = 0; i < scene.snap.nr_processes; i++) {
 		scene.procs[i].go = (struct go_stats){ 0 };
+		scene.procs[i].gc = NULL;
+	}
 	publish_scene();
 	check_golden("groups_down.prom", PROM_TEXT);
 	end_scene();

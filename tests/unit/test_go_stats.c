@@ -58,3 +58,22 @@ TEST(go_stats_of_one_name_are_added_up)
 	CHECK_EQ_U64(sum.gauges.memory_limit_bytes, 500);
 	CHECK(sum.gauges.gc_percent == -1);
 }
+
+TEST(go_gc_of_one_name_is_added_up)
+{
+	const struct go_gc one = { .stops_known = true,
+				   .cells = { .stops = { [STOP_OTHER] = { 7, { 1 } } } } };
+	const struct go_gc other = { .workers_known = true,
+				     .cells = { .stop_cpu_ns = 3, .workers = { 0, 0, 9 } } };
+	struct go_gc sum = { 0 };
+
+	go_gc_add(&sum, &one);
+	CHECK(sum.stops_known && !sum.workers_known);
+	go_gc_add(&sum, &other);
+	go_gc_add(&sum, &other);
+	CHECK(sum.stops_known && sum.workers_known);
+	CHECK_EQ_U64(sum.cells.stops[STOP_OTHER].sum, 7);
+	CHECK_EQ_U64(sum.cells.stops[STOP_OTHER].counts[0], 1);
+	CHECK_EQ_U64(sum.cells.stop_cpu_ns, 6);
+	CHECK_EQ_U64(sum.cells.workers[GC_WORKER_IDLE], 18);
+}

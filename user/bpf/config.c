@@ -110,6 +110,7 @@ void bpf_config_fill(const struct btf *kernel_btf, const struct bpf_bounds *boun
 		.max_accounts = bounds->max_processes + bounds->max_kinds,
 		.max_kinds = bounds->max_kinds,
 		.max_flows = bounds->max_flows,
+		.max_go = bounds->max_go,
 		.max_rows = bounds->max_rows,
 		.switch_has_state = proto && btf_vlen(proto) == 5,
 		.uring_submit_form = submit_form(kernel_btf),
@@ -130,7 +131,8 @@ int bpf_config_choose_programs(const struct btf *kernel_btf, struct bpf_object *
 		char typedef_name[80];
 
 		snprintf(typedef_name, sizeof(typedef_name), "btf_trace_%s", name ? name + 1 : "");
-		if (!strncmp(section, "iter/", 5) || tracepoint_proto(kernel_btf, typedef_name))
+		if (!strncmp(section, "iter/", 5) || !strncmp(section, "uprobe/", 7) ||
+		    tracepoint_proto(kernel_btf, typedef_name))
 			n++;
 		else
 			(void)bpf_program__set_autoload(prog, false); /* fails only after load */

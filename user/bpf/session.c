@@ -24,7 +24,8 @@ const struct bpf_bounds bpf_bounds_default = {
 	.max_errors = 4096,
 	.max_kinds = 64,
 	.max_flows = 8192, /* 7 MB */
-	.max_lanes = 8,	   /* beyond that, memory grows faster than contention falls */
+	.max_go = 64,
+	.max_lanes = 8, /* beyond that, memory grows faster than contention falls */
 	.max_pid = 4194304,
 };
 
@@ -149,7 +150,8 @@ static int attach_programs(struct bpf_session *s, struct bpf_object *obj, struct
 
 	bpf_object__for_each_program(prog, obj)
 	{
-		if (!bpf_program__autoload(prog))
+		/* Uprobes are attached to one process after the other: session_probes.c. */
+		if (!bpf_program__autoload(prog) || bpf_program__type(prog) == BPF_PROG_TYPE_KPROBE)
 			continue;
 		if (s->nr_links == MAX_SESSION_LINKS)
 			return err_set(err, -ENOSPC, "too many programs");
@@ -177,7 +179,7 @@ static const char *load_hook(struct bpf_session *s, size_t hook, const struct bp
 		const char *suffix, *words;
 	} variants[] = { { ".tp_btf", "typed tracepoint" },
 			 { ".raw_tp", "raw tracepoint" },
-			 { "", "iterator" } };
+			 { "", "loaded; no program is probed" } };
 
 	(void)err_set(err, 0, "not built in");
 	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++) {
@@ -231,7 +233,8 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 		how = load_hook(s, i, &cfg, config->force_raw_tp, &err);
 		if (!how)
 			hook_lost(s, i, &err);
-		else if (strcmp(how, "iterator") != 0) /* the tracepoints tell more */
+		else if (strncmp(hook_rows[i].name, "iter_", 5) !=
+			 0) /* the tracepoints tell more */
 			group_set(s, hook_rows[i].groups & s->wanted, true, "%s", how);
 	}
 }
@@ -383,6 +386,10 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 	s->nr_goods = config->nr_goods ? config->nr_goods : 1;
 	if (!(config->groups & 1u << GROUP_INTERACTIONS))
 		s->bounds.max_kinds = s->bounds.max_flows = 1;
+	if (!(config->groups & 1u << GROUP_GO_GC))
+		s->bounds.max_go = 1;
+	if (s->bounds.max_go > s->bounds.max_details)
+		s->bounds.max_go = s->bounds.max_details;
 	s->cpus = (u32)libbpf_num_possible_cpus();
 	s->lanes = choose_lanes(s->cpus, s->bounds.max_lanes);
 

@@ -30,6 +30,7 @@ struct bpf_bounds {
 	u32 max_lanes;	/* copies of the counters, at most one per CPU; a power of two */
 	u32 max_kinds;	/* kinds of interactions, of all processes, `other` of each included */
 	u32 max_flows;	/* connections on which requests are read */
+	u32 max_go;	/* processes whose Go collector is counted; at most max_details */
 	u32 max_pid;	/* largest process id of this machine */
 };
 
@@ -141,6 +142,42 @@ size_t bpf_session_scan(const struct bpf_session *s, struct process_slot *ret_sl
  */
 int bpf_session_set_owner(struct bpf_session *s, u32 slot, const struct owner_how *how,
 			  struct err *err);
+
+/* --- probes in programs --- */
+
+/* A BPF program, by its name, and where it belongs: an offset in a file. */
+struct probe_place {
+	const char *program;
+	u64 offset;
+};
+
+#define BPF_MAX_PROBES 40
+
+struct probe_target {
+	pid_t pid; /* in this process only, in all its threads */
+	int fd;	   /* its file, whatever its name leads to by now */
+	const struct probe_place *places;
+	size_t n;
+};
+
+struct bpf_probes;
+
+/*
+ * Attach to @target in the order of its places; all or nothing. That a place is passed for no other
+ * reason than a call of its function is the caller's business; a return address is never touched.
+ * Needs CAP_PERFMON. Returns 0 or a negative errno.
+ */
+int bpf_session_probe(struct bpf_session *s, const struct probe_target *target,
+		      struct bpf_probes **ret_probes, struct err *err);
+
+/* Detach. NULL is fine. */
+void bpf_probes_free(struct bpf_probes *probes);
+
+/* What probes counted of the Go collector in this slot's process. */
+void bpf_session_read_go_gc(const struct bpf_session *s, u32 slot, struct go_gc_cells *ret_cells);
+
+/* Whether what probes see of a Go collector in this slot's process is counted. */
+bool bpf_session_counts_go_gc(const struct bpf_session *s, u32 slot);
 
 /* The slot that stands for all processes beyond max_processes. */
 u32 bpf_session_other_slot(const struct bpf_session *s);

@@ -43,6 +43,7 @@
 	MAP(route_names, routes)       \
 	MAP(good_kinds, goods)         \
 	MAP(good_rules, goods)         \
+	MAP(go_gc, lane_go)            \
 	MAP(drops, lanes)              \
 	MAP(chain, cpus)
 
@@ -63,7 +64,7 @@ struct session_map_state {
 };
 
 #define MAX_SESSION_OBJECTS 16
-#define MAX_SESSION_LINKS   32
+#define MAX_SESSION_LINKS   48
 
 struct bpf_session {
 	struct bpf_bounds bounds;

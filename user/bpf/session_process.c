@@ -307,6 +307,8 @@ void bpf_session_release(struct bpf_session *s, u32 slot)
 		session_clear_lanes(s, MAP_hists, slot, s->bounds.max_details);
 		release_rows(s, slot);
 	}
+	if (slot < s->bounds.max_go)
+		session_clear_lanes(s, MAP_go_gc, slot, s->bounds.max_go);
 	session_release_keys(s, MAP_errors, sizeof(struct error_key), slot);
 	session_release_keys(s, MAP_foreign_calls, sizeof(struct foreign_key), slot);
 	memset(p, 0, sizeof(*p));

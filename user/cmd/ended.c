@@ -129,6 +129,7 @@ int ended_copy(const struct ended *ended, struct process_snap *ret_processes,
 		to->errors = NULL;
 		to->foreign = NULL;
 		to->threads = NULL;
+		to->gc = NULL;
 		to->kinds = NULL;
 		to->nr_kinds = 0;
 		to->nr_call_hists = to->nr_errors = to->nr_foreign = to->nr_threads = 0;

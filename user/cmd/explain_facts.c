@@ -114,6 +114,10 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 	p->incarnations = 1;
 	p->books_begin.valid = p->books_now.valid = true;
 	p->go.counted = p->go.current = true;
+	p->gc = calloc(1, sizeof(*p->gc));
+	if (!p->gc)
+		return -ENOMEM;
+	p->gc->stops_known = p->gc->workers_known = true;
 	p->go.counters.programs = p->go.counters.cpu_known = p->go.counters.pauses_known = 1;
 	fill_program(&p->program, text);
 	fill_thread(p);
@@ -308,6 +312,8 @@ static int find_small_set(struct made_up *m, struct metric_facts *facts)
 	p->calls[SOME_CALL] = 0;
 	p->nr_call_hists = p->nr_errors = p->nr_foreign = 0;
 	p->go = (struct go_stats){ 0 }; /* only targets are read */
+	free(p->gc);
+	p->gc = NULL;
 	r = publish_made_up(m, &small);
 	for (u32 i = 0; i < NR_FAMILIES; i++) {
 		const struct family *f = &small.families[i];

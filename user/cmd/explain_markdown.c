@@ -135,6 +135,11 @@ static void print_sets(struct buf *out)
 #define REASON(id, label, help) buf_str(out, "| `" label "` | " help " |\n");
 #include "reasons.def"
 #undef REASON
+	buf_str(out, "\n## Stops of the world\n\nValues of `reason` of "
+		     "`skyobserve_go_stop_the_world_seconds`.\n\n| reason | who |\n|---|---|\n");
+#define STOP(id, label, help) buf_str(out, "| `" label "` | " help " |\n");
+#include "stops.def"
+#undef STOP
 	buf_str(out, "\n## Durable writes\n\nValues of `call` and `via`.\n\n"
 		     "| call | via |\n|---|---|\n");
 #define DURABLE(id, call, via) buf_str(out, "| `" call "` | `" via "` |\n");

@@ -38,7 +38,8 @@ static int open_session(struct observer *o, struct err *err)
 {
 	struct bpf_session_config config = {
 		.bounds = o->config.bounds,
-		.groups = o->config.groups,
+		.groups =
+			o->config.all ? o->config.groups & ~(1u << GROUP_GO_GC) : o->config.groups,
 		.force_raw_tp = o->config.force_raw_tp,
 		.observe_all = o->config.all,
 		.comms = o->config.comms,
@@ -114,9 +115,11 @@ void observer_free(struct observer *o)
 		free(o->processes[i].last_kinds.at);
 		free(o->processes[i].exe);
 		observer_forget_name(&o->processes[i]);
+		gc_probes_detach(&o->processes[i].gc);
 	}
 	if (o->epoll_fd >= 0)
 		close(o->epoll_fd);
+	gc_file_free(o->gc_file);
 	ended_free(o->ended);
 	names_free(o->names);
 	free(o->slots);
@@ -182,6 +185,19 @@ static void find_owner(struct observer *o, const struct observed *p)
 			 p->id.comm, err.text);
 }
 
+/* In the program that it executes now, while that may be done. What an earlier one did stays. */
+static void probe_gc(struct observer *o, struct observed *p)
+{
+	struct gc_probed before = p->gc;
+
+	if (!p->target || o->sealed || o->config.all || !observer_groups(o)[GROUP_GO_GC].up)
+		return;
+	gc_probes_detach(&p->gc);
+	gc_probes_attach(o->session, &o->gc_file, p->id.pid, p->where.slot, &p->gc);
+	p->gc.stops |= before.stops;
+	p->gc.workers |= before.workers;
+}
+
 static int take_in(struct observer *o, struct observed *p, bool details, struct err *err)
 {
 	const struct observe_how how = { .details = details,
@@ -199,6 +215,7 @@ static int take_in(struct observer *o, struct observed *p, bool details, struct 
 	broker_read_books(o->config.broker, p->id.pid, observer_now(), &p->books_begin);
 	if (observer_groups(o)[GROUP_INTERACTIONS].up)
 		find_owner(o, p);
+	probe_gc(o, p);
 	if (observer_reads_go(o))
 		go_view_begin(o->config.broker, p->id.pid);
 	if (!o->begin_ns)
@@ -338,9 +355,16 @@ static struct observed *add_taken_in(struct observer *o, const struct process_sl
 	set_name(o, &p->id);
 	if (p->target)
 		greet_target(o, p);
+	if (!slot->end_ns)
+		probe_gc(o, p);
 	say_as_a_whole(o);
 	o->nr_processes++;
 	return p;
+}
+
+void observer_seal(struct observer *o)
+{
+	o->sealed = true;
 }
 
 void observer_want_file(struct observer *o, size_t i, u64 inode, u64 device)
@@ -472,7 +496,7 @@ static bool is_overdue(const struct observed *p)
  * It executes another program: an identity that was read before is no longer true. Where it cannot
  * be read (any more) it is not known.
  */
-static void note_exec(const struct observer *o, struct observed *p, const struct process_slot *slot)
+static void note_exec(struct observer *o, struct observed *p, const struct process_slot *slot)
 {
 	struct broker_identity who;
 
@@ -481,7 +505,10 @@ static void note_exec(const struct observer *o, struct observed *p, const struct
 	p->execs = slot->execs;
 	set_exe(p, "");
 	say_as_a_whole(o);
-	if (slot->end_ns || broker_identify(o->config.broker, p->id.pid, &who))
+	if (slot->end_ns)
+		return;
+	probe_gc(o, p);
+	if (broker_identify(o->config.broker, p->id.pid, &who))
 		return;
 	set_exe(p, who.exe);
 	p->id.uid = who.uid;
@@ -536,6 +563,7 @@ void observer_drop(struct observer *o, size_t i)
 	struct observed *p = &o->processes[i];
 
 	bpf_session_release(o->session, p->where.slot);
+	gc_probes_detach(&p->gc);
 	free(p->last_kinds.at);
 	free(p->exe);
 	observer_forget_name(p);

@@ -52,6 +52,12 @@ int observer_add(struct observer *o, pid_t pid, struct err *err);
 void observer_want_file(struct observer *o, size_t i, u64 inode, u64 device);
 
 /*
+ * From now on no program can be read or probed: privileges are about to be dropped. Go programs
+ * that come later have no probes.
+ */
+void observer_seal(struct observer *o);
+
+/*
  * Process @i began after the observer was opened. If a target like that was found by looking for
  * it (observer_add), its first part is lost: observer_count_late counts it among the drops.
  */

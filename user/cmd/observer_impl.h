@@ -5,6 +5,7 @@
 
 #include "user/broker/go_view.h"
 #include "user/cmd/ended.h"
+#include "user/cmd/gc_probes.h"
 #include "user/cmd/observer.h"
 #include "user/model/kinds.h"
 #include "user/model/names.h"
@@ -28,6 +29,7 @@ struct observed {
 	struct process_totals last;
 	struct kind_list last_kinds;
 	struct go_view go;
+	struct gc_probed gc;
 	int pidfd;	 /* of a live target, else -1 */
 	bool target;	 /* was asked for; else a followed child */
 	bool unsaid;	 /* a target that the programs took in, for observer_next_come */
@@ -47,6 +49,7 @@ struct observer {
 	struct observed other; /* the shared slot of those beyond the bound */
 	struct ended *ended;
 	struct names *names;
+	struct gc_file *gc_file;
 	struct process_slot *slots; /* room for a scan */
 	u32 *at_slot;		    /* 1 + the process in each slot, 0 = none; for a scan */
 	size_t books_next; /* whose books are the next to be read, of those without details */
@@ -57,6 +60,7 @@ struct observer {
 	u64 open_ticks; /* since boot, as in /proc/PID/stat */
 	u64 folded_ns;	/* the last time that processes that ended were folded in */
 	bool last_call; /* observer_name_all */
+	bool sealed;	/* observer_seal */
 	u32 tick_hz;
 };
 

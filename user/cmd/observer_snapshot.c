@@ -101,10 +101,26 @@ static void read_all_books(struct observer *o, struct snapshot *snap,
 	}
 }
 
+/* What was counted of a collector with probes. -ENOMEM. */
+static int read_gc(const struct observer *o, const struct observed *p, struct process_snap *snap)
+{
+	if (!p->gc.stops && !p->gc.workers)
+		return 0;
+	snap->gc = calloc(1, sizeof(*snap->gc));
+	if (!snap->gc)
+		return -ENOMEM;
+	snap->gc->stops_known = p->gc.stops;
+	snap->gc->workers_known = p->gc.workers;
+	bpf_session_read_go_gc(o->session, p->where.slot, &snap->gc->cells);
+	return 0;
+}
+
 /* Totals that never go down. */
-static int finish_process(struct observed *p, struct process_snap *snap,
+static int finish_process(const struct observer *o, struct observed *p, struct process_snap *snap,
 			  struct process_totals *totals)
 {
+	int r = read_gc(o, p, snap);
+
 	if (snap->alive) {
 		if (snap->nr_threads)
 			memcpy(p->id.comm, snap->id.comm, sizeof(p->id.comm));
@@ -115,7 +131,7 @@ static int finish_process(struct observed *p, struct process_snap *snap,
 	totals_floor(&p->last, totals);
 	p->last = *totals;
 	kinds_finish(snap);
-	return kinds_floor(&p->last_kinds, snap);
+	return r ? r : kinds_floor(&p->last_kinds, snap);
 }
 
 /* What it said last. */
@@ -124,6 +140,22 @@ static void read_go_ended(struct observer *o, struct observed *p, struct process
 	go_view_ended(&p->go, o->config.broker, &snap->id, &snap->go);
 	snap->go.begin_wall_ns = snap->id.start_wall_ns;
 	snap->program = p->go.program;
+}
+
+/* What became of the group of probes in collectors. */
+static void note_gc(struct observer *o, struct snapshot *snap)
+{
+	struct group_state *group = &snap->groups[GROUP_GO_GC];
+	struct gc_probes_sum sum = { 0 };
+
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (snap->processes[i].alive)
+			gc_probes_note(&o->processes[i].gc, o->processes[i].id.pid, &sum);
+	}
+	gc_probes_state(&sum, group);
+	if (o->config.all)
+		snprintf(group->reason, sizeof(group->reason), "%s",
+			 "not of the whole machine (--all)");
 }
 
 /* What Go programs say of themselves, and what became of the group. */
@@ -188,8 +220,9 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 		return r;
 	}
 	for (size_t i = 0; i < o->nr_processes; i++)
-		r |= finish_process(&o->processes[i], &snap.processes[i], &totals[i]);
-	r |= finish_process(&o->other, &snap.processes[n - 1], &totals[n - 1]);
+		r |= finish_process(o, &o->processes[i], &snap.processes[i], &totals[i]);
+	r |= finish_process(o, &o->other, &snap.processes[n - 1], &totals[n - 1]);
+	note_gc(o, &snap);
 	read_all_books(o, &snap, totals);
 	if (!r) {
 		read_go(o, &snap);
@@ -253,7 +286,7 @@ static int collect_over(struct observer *o, struct snapshot *snap, struct proces
 
 		if (!is_over(p) || n == snap->nr_processes)
 			continue;
-		r = finish_process(p, &snap->processes[n], &totals[n]);
+		r = finish_process(o, p, &snap->processes[n], &totals[n]);
 		if (observer_reads_go(o))
 			read_go_ended(o, p, &snap->processes[n]);
 		n++;

@@ -424,6 +424,7 @@ static int set_up(struct serve *s, struct err *err)
 		return status;
 	if (s->recorder && recorder_prepare(s->recorder, s->observer, s->broker, err))
 		return EXIT_FAILED;
+	observer_seal(s->observer);
 	return serve_drop_privileges(o, s->observer, err) ? EXIT_MISSING : EXIT_GOOD;
 }
 

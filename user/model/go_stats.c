@@ -48,6 +48,17 @@ static void add_gauges(struct go_gauges *sum, const struct go_gauges *more)
 		add_bounded(&sum->memory_bytes[i], more->memory_bytes[i]);
 }
 
+void go_gc_add(struct go_gc *sum, const struct go_gc *more)
+{
+	const u64 *from = (const u64 *)&more->cells;
+	u64 *to = (u64 *)&sum->cells;
+
+	sum->stops_known |= more->stops_known;
+	sum->workers_known |= more->workers_known;
+	for (size_t i = 0; i < sizeof(sum->cells) / sizeof(u64); i++)
+		to[i] += from[i];
+}
+
 void go_stats_add(struct go_stats *sum, const struct go_stats *more)
 {
 	if (more->counted) {

@@ -5,8 +5,7 @@
 
 #include <stdbool.h>
 
-#include "hist.h"
-#include "types.h"
+#include "layout.h"
 
 /* What the address space of the runtime is for; the sum is MemStats.Sys. */
 enum go_memory_class {
@@ -59,6 +58,12 @@ struct go_gauges {
 	u64 memory_bytes[NR_GO_MEMORY_CLASSES];
 };
 
+/* What probes in the runtime counted, since they are there. */
+struct go_gc {
+	bool stops_known, workers_known; /* of @cells; else it is 0 */
+	struct go_gc_cells cells;
+};
+
 /* Of one process; zeroed: nothing is known. */
 struct go_stats {
 	bool counted;	   /* @counters were read, now or earlier */
@@ -70,6 +75,8 @@ struct go_stats {
 
 /* Raise the counters of @now that are below @last to it: a torn read must not let one go down. */
 void go_counters_floor(const struct go_counters *last, struct go_counters *now);
+
+void go_gc_add(struct go_gc *sum, const struct go_gc *more);
 
 void go_counters_add(struct go_counters *sum, const struct go_counters *more);
 

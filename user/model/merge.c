@@ -140,6 +140,8 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 		m->has_resident = true;
 	}
 	go_stats_add(&m->go, &p->go);
+	if (p->gc)
+		go_gc_add(&m->gc, p->gc);
 	if (i < snap->nr_counted) /* what was taken over was checked while it lived */
 		add_identities(m, snap, p);
 	return r;

@@ -36,6 +36,7 @@ struct merged {
 	size_t nr_flights;
 	u64 resident_bytes;
 	struct go_stats go;
+	struct go_gc gc;
 	struct identity identities[NR_IDENTITIES]; /* residuals and bounds added up */
 	bool identities_hold[NR_IDENTITIES];
 	bool has_call_hist[NR_CALL_SLOTS];

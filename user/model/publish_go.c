@@ -11,6 +11,12 @@ static const char *const go_cpu_names[NR_GO_CPU_CLASSES] = {
 	"gc_mark_assist",  "gc_mark_dedicated",	  "gc_mark_idle", "gc_pause",
 	"scavenge_assist", "scavenge_background", "idle",	  "user",
 };
+static const char *const stop_names[NR_STOP_REASONS] = {
+#define STOP(id, label, help) label,
+#include "stops.def"
+#undef STOP
+};
+static const char *const worker_names[NR_GC_WORKERS] = { "dedicated", "fractional", "idle" };
 static const char *const go_gc_names[NR_GO_GC_KINDS] = { "automatic", "forced" };
 
 static void publish_go_gauges(struct publication *pub)
@@ -38,11 +44,53 @@ static struct sample *add_go_sample(struct publication *pub, enum family_id id,
 	return s;
 }
 
+/* Of processes that are probed, since they are. */
+static void publish_stops(struct publication *pub, const struct go_gc_cells *c)
+{
+	for (u32 i = 0; i < NR_STOP_REASONS; i++) {
+		struct sample *s = add_process(pub, FAM_GO_STOPS, VALUE_NS, 0);
+
+		label(pub, s, "reason", stop_names[i]);
+		add_hist_sample(pub, s, &c->stops[i]);
+	}
+}
+
+static void publish_gc_cpu(struct publication *pub, const struct go_gc *gc)
+{
+	const u64 *worker = gc->cells.worker_cpu_ns;
+
+	if (gc->workers_known) {
+		label(pub,
+		      add_process(pub, FAM_GO_GC_CPU, VALUE_NS,
+				  worker[GC_WORKER_DEDICATED] + worker[GC_WORKER_FRACTIONAL]),
+		      "phase", "mark");
+		label(pub, add_process(pub, FAM_GO_GC_CPU, VALUE_NS, worker[GC_WORKER_IDLE]),
+		      "phase", "mark_idle");
+	}
+	if (gc->stops_known)
+		label(pub, add_process(pub, FAM_GO_GC_CPU, VALUE_NS, gc->cells.stop_cpu_ns),
+		      "phase", "stop_the_world");
+}
+
+static void publish_gc(struct publication *pub)
+{
+	const struct go_gc *gc = &pub->m->gc;
+
+	if (gc->stops_known)
+		publish_stops(pub, &gc->cells);
+	for (u32 i = 0; i < NR_GC_WORKERS && gc->workers_known; i++)
+		label(pub, add_process(pub, FAM_GO_GC_WORKER, VALUE_NS, gc->cells.worker_ns[i]),
+		      "mode", worker_names[i]);
+	if (pub->snap->groups[GROUP_SCHED].up)
+		publish_gc_cpu(pub, gc);
+}
+
 /* Counters stay when the process has ended; gauges do not. */
 void publish_go(struct publication *pub)
 {
 	const struct go_counters *c = &pub->m->go.counters;
 
+	publish_gc(pub);
 	/* While the group is down, counters stay where they were. */
 	if (!pub->m->go.counted)
 		return;

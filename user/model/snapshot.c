@@ -23,6 +23,7 @@ void process_snap_done(struct process_snap *p)
 	free(p->foreign);
 	free(p->kinds);
 	free(p->threads);
+	free(p->gc);
 	p->calls = NULL;
 	p->hists = NULL;
 	p->call_hists = NULL;
@@ -30,6 +31,7 @@ void process_snap_done(struct process_snap *p)
 	p->foreign = NULL;
 	p->kinds = NULL;
 	p->threads = NULL;
+	p->gc = NULL;
 	p->nr_call_hists = p->nr_errors = p->nr_foreign = p->nr_kinds = p->nr_threads = 0;
 }
 

@@ -151,6 +151,7 @@ struct process_snap {
 	struct proc_books books_begin, books_now;
 	struct task_counts ended_begin, ended_now; /* kernel's sums of released threads */
 	struct go_stats go;
+	struct go_gc *gc;	      /* NULL: it was never probed */
 	struct program_facts program; /* that it executes, or executed last */
 };
 

@@ -86,6 +86,18 @@ static int add_details(struct process_snap *sum, const struct process_snap *p)
 	return 0;
 }
 
+static int add_gc(struct process_snap *sum, const struct process_snap *p)
+{
+	if (!p->gc)
+		return 0;
+	if (!sum->gc)
+		sum->gc = calloc(1, sizeof(*sum->gc));
+	if (!sum->gc)
+		return -ENOMEM;
+	go_gc_add(sum->gc, p->gc);
+	return 0;
+}
+
 int process_snap_add(struct process_snap *sum, const struct process_snap *p)
 {
 	int r = add_details(sum, p);
@@ -98,7 +110,7 @@ int process_snap_add(struct process_snap *sum, const struct process_snap *p)
 		r = add_foreign(sum, &p->foreign[i]);
 	if (!r)
 		r = add_kinds(sum, p);
-	return r;
+	return r ? r : add_gc(sum, p);
 }
 
 static u64 rest(u64 all, u64 part)

@@ -1,0 +1,3 @@
+module gochurn
+
+go 1.19
