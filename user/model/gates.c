@@ -139,7 +139,8 @@ static void gate_identities(const struct record *r, bool counts, struct gate *g)
 		if (s->u)
 			continue;
 		g->state = !counts && breaks_chain(r) ? GATE_WARNS : GATE_INVALID;
-		say_more(g, "%s of %s", identity, process ? process : "all without details");
+		say_more(g, "%s of %s does not hold", identity,
+			 process ? process : "all without details");
 	}
 	if (n && !g->state)
 		say(g, GATE_HOLDS, "%u identities hold", n);
