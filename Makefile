@@ -45,7 +45,7 @@ BUILD_MAKE = +$(Q)$(AS_BUILDER) $(MAKE)
 JOBS = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # These call make again; beside another goal (make -j2 clean all) they must not run at the same time.
-DRIVERS := test test-user test-root bench selftest run install check compilers sanitize fuzz clean distclean
+DRIVERS := test test-user test-root soak bench selftest run install check compilers sanitize fuzz clean distclean
 ifneq ($(SUDO_BUILDER)$(filter $(DRIVERS),$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
@@ -383,6 +383,13 @@ test-user:
 	$(Q)$(PYTHON) tests/run.py --user $(TEST_FLAGS)
 endif
 
+# As in the tests, but for long.
+SOAK_SECONDS ?= 1200
+soak:
+	$(NEED_ROOT)
+	$(BUILD_MAKE) $(JOBS) all workloads
+	$(Q)$(call as_root,SOAK_SECONDS=$(SOAK_SECONDS) $(PYTHON) tests/e2e/test_soak.py --times)
+
 bench:
 	$(NEED_ROOT)
 	$(BUILD_MAKE) $(JOBS) all benches
@@ -425,6 +432,7 @@ help:
 	@echo 'make test-user        the tests that need no root'
 	@echo 'sudo make test-root   the tests that do'
 	@echo 'make check            format, lint, cppcheck, clang-tidy, both compilers, sanitizers'
+	@echo 'sudo make soak        an observer beside storms for SOAK_SECONDS=1200: nothing leaks, nothing drifts'
 	@echo 'sudo make bench       cost per event and against other tools'
 	@echo 'make fuzz             each fuzz target for FUZZ_SECONDS=60'
 	@echo 'make sanitize         the unit tests under ASan and UBSan'
@@ -434,6 +442,6 @@ help:
 	@echo 'sudo make deps-test   and those for the sample and the tests, with the kernels that the tests boot'
 	@echo 'make install          to $$(DESTDIR)$$(PREFIX), /usr/local by default; and make uninstall'
 	@echo 'make clean            remove what was built; make distclean also the fetched kernels'
-	@echo 'Variables: V=1, CC, CLANG, CFLAGS_EXTRA, TEST_FLAGS, FUZZ_SECONDS, RUN_SECONDS (see the Makefile).'
+	@echo 'Variables: V=1, CC, CLANG, CFLAGS_EXTRA, TEST_FLAGS, FUZZ_SECONDS, SOAK_SECONDS, RUN_SECONDS (see the Makefile).'
 
-.PHONY: deps deps-test test test-root test-user bench selftest run install uninstall clean distclean help
+.PHONY: deps deps-test test test-root test-user soak bench selftest run install uninstall clean distclean help

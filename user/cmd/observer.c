@@ -71,10 +71,17 @@ bool observer_reads_go(const struct observer *o)
 int observer_open(const struct observer_config *config, struct observer **ret_observer,
 		  struct err *err)
 {
-	struct observer *o = calloc(1, sizeof(*o));
+	struct observer *o;
 	u64 steal, boot;
 	int r;
 
+	if (procfs_is_nested(PROC_ROOT))
+		return err_set(err, -EOPNOTSUPP,
+			       "the observer runs inside a pid namespace, where processes have "
+			       "other numbers than in the kernel; run it in the machine's own "
+			       "(docker run --pid=host, hostPID: true); programs in namespaces "
+			       "are observed from there");
+	o = calloc(1, sizeof(*o));
 	if (!o)
 		return err_set(err, -ENOMEM, "no memory for an observer");
 	o->config = *config;

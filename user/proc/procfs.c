@@ -127,6 +127,21 @@ int procfs_status(const char *root, pid_t pid, struct proc_status *ret_status)
 	return 0;
 }
 
+bool procfs_is_nested(const char *root)
+{
+	/* PROC_PID_INIT_INO, include/linux/proc_ns.h: the first one has it since Linux 3.8. */
+	static const char first[] = "pid:[4026531836]";
+	char path[256], link[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "%s/self/ns/pid", root);
+	len = readlink(path, link, sizeof(link) - 1);
+	if (len <= 0)
+		return false;
+	link[len] = '\0';
+	return strcmp(link, first) != 0;
+}
+
 void procfs_exe(const char *root, pid_t pid, char *ret_path, size_t n)
 {
 	char path[256];

@@ -37,6 +37,12 @@ bool procfs_parse_stat(const char *text, size_t n, struct proc_stat *ret_stat);
 /* Returns 0, -ENOENT when there is no such process, -EBADMSG when its file makes no sense. */
 int procfs_stat(const char *root, pid_t pid, struct proc_stat *ret_stat);
 
+/*
+ * Whether this process is in another pid namespace than the machine's first: then the process ids
+ * that it sees are not those of the kernel. Without a word of the kernel about it: no.
+ */
+bool procfs_is_nested(const char *root);
+
 /* The fields Tgid, Uid (real) and NSpid (number of nested namespaces) of /proc/PID/status. */
 struct proc_status {
 	pid_t tgid;
