@@ -111,6 +111,17 @@ TEST(a_fault_of_the_measurement_makes_it_invalid)
 	record_done(&r);
 }
 
+TEST(groups_that_look_into_targets_end_with_them)
+{
+	struct record r;
+
+	make(&r);
+	(void)add(&r.frames[0].set, FAM_GROUP_UP, 1, "group", "go_gc");
+	(void)add(&r.frames[1].set, FAM_GROUP_UP, 0, "group", "go_gc");
+	CHECK(state(&r, GATE_PROBES) == GATE_HOLDS);
+	record_done(&r);
+}
+
 TEST(times_are_doubtful_and_not_invalid_where_the_kernel_lost_switches)
 {
 	struct record r;

@@ -167,8 +167,8 @@ static void gate_probes(const struct record *r, struct gate *g)
 
 		if (!f->samples[i].u || (end && end->u))
 			continue;
-		/* It reads targets that have ended by then: what they were is in its totals. */
-		if (group && !strcmp(group, "go"))
+		/* They are down where no target lives: those that ended are in their totals. */
+		if (group && (!strcmp(group, "go") || !strcmp(group, "go_gc")))
 			continue;
 		g->state = GATE_INVALID;
 		say_more(g, "%s went off", group ? group : "?");
