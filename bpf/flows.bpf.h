@@ -59,7 +59,7 @@ static __always_inline struct account_cells *cells_of(u32 account)
 /* The inode of the socket that descriptor @fd of the current task is open on; 0: it is none. */
 static __always_inline u64 socket_inode(s32 fd)
 {
-	struct file *file = compat_fd_file((struct task_struct *)bpf_get_current_task(), fd);
+	struct file *file = compat_current_fd_file(fd);
 	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
 
 	if (!inode || (BPF_CORE_READ(inode, i_mode) & FILE_TYPE_MASK) != FILE_TYPE_SOCK)
@@ -73,6 +73,14 @@ static __always_inline u32 flow_find(u64 inode)
 	u32 *slot = bpf_map_lookup_elem(&flow_slots, &inode);
 
 	return slot ? *slot + 1 : 0;
+}
+
+/* The same; most often it is what the thread works for. */
+static __always_inline u32 flow_on(const struct thread_cell *t, u64 inode)
+{
+	const struct flow *f = flow_at(t->flow);
+
+	return f && f->inode == inode ? t->flow : flow_find(inode);
 }
 
 static __always_inline u32 flow_add(const struct thread_cell *t, u64 inode)
@@ -102,10 +110,15 @@ static __always_inline u32 flow_add(const struct thread_cell *t, u64 inode)
 
 static __always_inline void flow_release(struct flow *f, u32 slot)
 {
+	struct owner_key key = { .owner = f->owner, .tgid = f->tgid };
 	u64 inode = f->inode;
+	u32 *owned;
 
 	if (!inode)
 		return;
+	owned = f->owner ? bpf_map_lookup_elem(&owner_flows, &key) : NULL;
+	if (owned && *owned == slot) /* else it serves another connection by now */
+		bpf_map_delete_elem(&owner_flows, &key);
 	f->inode = 0;
 	bpf_map_delete_elem(&flow_slots, &inode);
 	bpf_map_push_elem(&free_flows, &slot, BPF_ANY);
@@ -135,7 +148,7 @@ __noinline int current_works_for(u32 slot1, u32 incoming, u64 now)
 		return 0;
 	was = account_cells(t);
 	will = cells_of(account);
-	compat_task_counts_probed((struct task_struct *)bpf_get_current_task(), &counts);
+	compat_current_counts(&counts);
 	on = sched_settle(t, incoming ? will : was, was, &counts, now);
 	if (incoming && after)
 		add(&after->cpu_ns, on);
@@ -247,14 +260,36 @@ static __always_inline u32 kind_account(const struct flow *f)
 	return known ? *known : f->process;
 }
 
+/*
+ * From now on what @owner does is for the flow. The entry stays when the interaction ends: net/http
+ * serves a connection by one goroutine, and its next request finds it.
+ */
+static __always_inline void flow_owned_by(struct flow *f, u32 slot, u64 owner)
+{
+	struct owner_key key = { .owner = f->owner, .tgid = f->tgid };
+	u32 *known;
+
+	if (f->owner && f->owner != owner)
+		bpf_map_delete_elem(&owner_flows, &key);
+	f->owner = owner;
+	if (!owner)
+		return;
+	key.owner = owner;
+	known = bpf_map_lookup_elem(&owner_flows, &key);
+	if (known && *known == slot)
+		return;
+	if (bpf_map_update_elem(&owner_flows, &key, &slot, BPF_ANY)) {
+		drop(DROP_OWNERS_FULL);
+		f->owner = 0;
+	}
+}
+
 /* The request on @slot1 is all there: the current thread has read it. */
 __noinline int current_begins(u32 slot1, u64 now)
 {
 	struct thread_cell *t = thread_of_current();
 	struct process_cell *p = t ? process_of(t) : NULL;
 	struct flow *f = flow_at(slot1);
-	struct owner_key key = {};
-	u32 slot = slot1 - 1;
 
 	if (!p || !f)
 		return 0;
@@ -267,14 +302,8 @@ __noinline int current_begins(u32 slot1, u64 now)
 	f->enters = 0;
 	f->fsyncs = 0;
 	f->ahead = 0;
-	f->owner = p->owner.mode == OWNER_GO ? t->owner : 0;
+	flow_owned_by(f, slot1 - 1, p->owner.mode == OWNER_GO ? t->owner : 0);
 	f->state = FLOW_OPEN;
-	key.owner = f->owner;
-	key.tgid = t->tgid;
-	if (f->owner && bpf_map_update_elem(&owner_flows, &key, &slot, BPF_ANY)) {
-		drop(DROP_OWNERS_FULL);
-		f->owner = 0;
-	}
 	__sync_fetch_and_add(&p->open_flows, 1);
 	charge(cells_of(f->account), CELL_BEGUN, 1);
 	return current_works_for(slot1, 0, now);
@@ -322,16 +351,9 @@ __noinline int current_ends(u32 slot1, u64 end_ns, u32 code, u64 now)
 	struct thread_cell *t = thread_of_current();
 	struct process_cell *p = t ? process_of(t) : NULL;
 	struct flow *f = flow_at(slot1);
-	struct owner_key key = {};
-	u32 *slot;
 
 	if (!p || !f)
 		return 0;
-	key.owner = f->owner;
-	key.tgid = f->tgid;
-	slot = f->owner ? bpf_map_lookup_elem(&owner_flows, &key) : NULL;
-	if (slot && *slot == slot1 - 1)
-		bpf_map_delete_elem(&owner_flows, &key);
 	if (t->flow == slot1)
 		current_works_for(0, 0, now);
 	__sync_fetch_and_add(&p->open_flows, -1);

@@ -10,9 +10,7 @@
 #include "flows.bpf.h"
 #include "go.bpf.h"
 
-/* Of one read; a request that comes in more goes on where it was. */
-#define REQUEST_LOOK_BYTES 128
-#define LAST_CHUNK_BYTES   5 /* 0\r\n\r\n */
+#define LAST_CHUNK_BYTES 5 /* 0\r\n\r\n */
 
 static __always_inline struct process_cell *interactions_of(const struct thread_cell *t)
 {
@@ -28,14 +26,22 @@ static __always_inline void go_switch(struct thread_cell *t, struct process_cell
 {
 	u64 before = t->owner;
 	struct owner_key key = { .tgid = t->tgid };
+	struct flow *f = flow_of(t);
 	u32 *slot = NULL, slot1;
 
 	t->owner = go_current(t, &p->owner);
+	if (f && t->owner && f->owner == t->owner)
+		return; /* it goes on with what it does */
 	if (t->owner && p->open_flows) {
 		key.owner = t->owner;
 		slot = bpf_map_lookup_elem(&owner_flows, &key);
 	}
 	slot1 = slot ? *slot + 1 : 0;
+	f = flow_at(slot1);
+	if (!f || f->owner != t->owner || !flow_is_open(f))
+		slot1 = 0;
+	if (!slot1 && !t->flow && t->account == t->process)
+		return; /* from nobody's work to nobody's */
 	if (slot1 != t->flow && before && t->owner && before != t->owner)
 		charge(account_cells(t), CELL_SPLIT_CPU,
 		       elapsed(now, t->settled_ns > t->since_ns ? t->settled_ns : t->since_ns));
@@ -128,7 +134,7 @@ static __always_inline bool copy_bytes(struct flow *f, const struct call_bytes *
 	u64 n = from->n < max ? from->n : max; /* 64 bits: see charge_nth */
 
 	barrier_var(n);
-	if (!n || n > HTTP_HEAD_BYTES ||
+	if (!n || n > FLOW_LOOK_BYTES ||
 	    bpf_probe_read_user(f->bytes, n, (const void *)from->address))
 		return false;
 	*ret_n = n;
@@ -151,7 +157,7 @@ __noinline int feed_request(u32 slot1, u32 n)
 {
 	struct flow *f = flow_at(slot1);
 
-	for (u32 i = 0; f && i < REQUEST_LOOK_BYTES; i++) {
+	for (u32 i = 0; f && i < FLOW_LOOK_BYTES; i++) {
 		u8 c = f->bytes[i], before = f->request.state;
 
 		if (i >= n || before >= HTTP_REQUEST)
@@ -216,7 +222,7 @@ static __always_inline void on_read(struct thread_cell *t, struct pt_regs *regs,
 			return; /* the request's body */
 		current_ends(slot1, f->last_write_ns, f->response.code, now);
 	}
-	if (!copy_bytes(f, &from, REQUEST_LOOK_BYTES, &n))
+	if (!copy_bytes(f, &from, FLOW_LOOK_BYTES, &n))
 		return;
 	request_bytes(f, slot1, n, now);
 	if (f->request.state == HTTP_NONE) {
@@ -229,8 +235,8 @@ static __always_inline void on_read(struct thread_cell *t, struct pt_regs *regs,
 /* --- responses --- */
 
 /*
- * @n bytes of the flow's copy are of a response. Returns how many of them are its head, with
- * HEAD_ENDS if that ended with them.
+ * @n bytes of the flow's copy are of a response's head. Returns how many of them are, with
+ * HEAD_ENDS if it ended with them.
  */
 #define HEAD_ENDS 0x10000
 
@@ -239,17 +245,16 @@ __noinline int feed_response(u32 slot1, u32 n)
 	struct flow *f = flow_at(slot1);
 	u32 i;
 
-	for (i = 0; f && i < HTTP_HEAD_BYTES; i++) {
+	for (i = 0; f && i < FLOW_LOOK_BYTES; i++) {
 		if (i >= n)
 			break;
-		if (http_response_byte(&f->response, f->bytes[i]))
+		/* Nothing is kept in registers from byte to byte: their states would multiply. */
+		barrier();
+		if (http_response_byte(&f->response, &f->bytes[i]))
 			return (i + 1) | HEAD_ENDS;
 	}
 	return i;
 }
-
-/* Of one part of a write: enough for every prefix, with the framing of chunks. */
-#define BODY_LOOK_BYTES 128
 
 /* @n bytes of the flow's copy are of a body that is to begin with the prefix of a rule. */
 __noinline int feed_body(u32 slot1, u32 n)
@@ -258,7 +263,7 @@ __noinline int feed_body(u32 slot1, u32 n)
 	u32 nr = f ? f->good : 0;
 	const struct good_rule *rule = bpf_map_lookup_elem(&good_rules, &nr);
 
-	for (u32 i = 0; f && rule && i < BODY_LOOK_BYTES; i++) {
+	for (u32 i = 0; f && rule && i < FLOW_LOOK_BYTES; i++) {
 		u64 at = f->good_at;
 
 		if (i >= n || f->outcome != OUTCOME_OPEN)
@@ -296,7 +301,7 @@ __noinline int body_shows(u32 slot1, u64 at, u64 third, u64 packed, u64 moved)
 			continue;
 		from.address += from.n - (before - seen);
 		from.n = before - seen;
-		if (!copy_bytes(f, &from, BODY_LOOK_BYTES, &n))
+		if (!copy_bytes(f, &from, FLOW_LOOK_BYTES, &n))
 			break;
 		feed_body(slot1, n);
 		seen += n;
@@ -370,23 +375,48 @@ static __always_inline bool begins_response(const struct flow *f, u32 n)
 	       f->bytes[3] == 'P' && f->bytes[4] == '/';
 }
 
+/*
+ * @n_bytes at @address of the target begin a response's head, or go on with it. Returns how many of
+ * them are of it, with HEAD_ENDS; 0 if they begin none.
+ */
+__noinline int feed_head(u32 slot1, u64 address, u32 n_bytes)
+{
+	struct call_bytes from = { .address = address, .n = n_bytes };
+	struct flow *f = flow_at(slot1);
+	u32 used = 0, n, fed;
+
+	for (u32 piece = 0; f && piece < HTTP_HEAD_BYTES / FLOW_LOOK_BYTES; piece++) {
+		if (!copy_bytes(f, &from, FLOW_LOOK_BYTES, &n))
+			break;
+		if (f->state == FLOW_OPEN) {
+			if (!begins_response(f, n))
+				break;
+			http_response_begin(&f->response);
+			f->state = FLOW_HEAD;
+		}
+		fed = feed_response(slot1, n);
+		used += fed & ~HEAD_ENDS;
+		if (fed & HEAD_ENDS)
+			return used | HEAD_ENDS;
+		from.address += n;
+		from.n -= n;
+	}
+	return used;
+}
+
 /* Bytes of the head were written. Returns how many of @moved are behind it. */
 static __always_inline u64 head_bytes(struct flow *f, u32 slot1, struct pt_regs *regs, u8 buffer,
 				      u64 moved)
 {
 	struct call_bytes from;
-	u32 n = 0, used;
+	u32 used;
 
-	call_bytes(regs, buffer, moved, 0, &from);
-	if (buffer < BUFFER_PLAIN || !copy_bytes(f, &from, HTTP_HEAD_BYTES, &n))
+	if (buffer < BUFFER_PLAIN)
 		return 0;
-	if (f->state == FLOW_OPEN) {
-		if (!begins_response(f, n))
-			return 0;
-		http_response_begin(&f->response);
-		f->state = FLOW_HEAD;
-	}
-	used = feed_response(slot1, n);
+	call_bytes(regs, buffer, moved, 0, &from);
+	used = feed_head(slot1, from.address, from.n);
+	if (f->state == FLOW_OPEN)
+		return 0;
 	if (used & HEAD_ENDS && http_is_interim(f->response.code)) {
 		f->state = FLOW_OPEN;
 		return 0;
@@ -397,7 +427,7 @@ static __always_inline u64 head_bytes(struct flow *f, u32 slot1, struct pt_regs 
 		f->state = FLOW_BODY;
 		return elapsed(moved, used & ~HEAD_ENDS);
 	}
-	if (n < moved) { /* too long, or in parts: its end is not seen */
+	if (used < moved) { /* too long, or in parts: its end is not seen */
 		f->body = BODY_UNTIL_CLOSE;
 		f->state = FLOW_BODY;
 		if (f->outcome == OUTCOME_OPEN)
@@ -410,7 +440,7 @@ static __always_inline void on_write(struct thread_cell *t, struct pt_regs *regs
 				     u64 moved, u64 now)
 {
 	u64 inode = socket_inode(t->call_fd);
-	u32 slot1 = inode ? flow_find(inode) : 0;
+	u32 slot1 = inode ? flow_on(t, inode) : 0;
 	struct flow *f = flow_at(slot1);
 	u64 written = moved;
 	bool head;

@@ -79,39 +79,55 @@ static __always_inline u32 compat_thread_bits(struct task_struct *task, bool typ
 }
 
 /*
- * 3ca1032ab7ab (5.11): bpf_get_current_task_btf. Before, the current task is an address that can
- * only be read through a helper. Nonzero: the call in flight came through the 32-bit table.
+ * 3ca1032ab7ab (5.11): bpf_get_current_task_btf. Before, and in untyped hooks, the current task is
+ * an address that can only be read through a helper.
  */
+#if defined(HOOK_TP_BTF)
+#define CURRENT_IS_TYPED bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+#else
+#define CURRENT_IS_TYPED false
+#endif
+
+/* Nonzero: the call in flight came through the 32-bit table. */
 static __always_inline u32 compat_current_is_32bit(void)
 {
-#if defined(HOOK_TP_BTF)
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf))
+	if (CURRENT_IS_TYPED)
 		return compat_thread_bits(bpf_get_current_task_btf(), true);
-#endif
 	return compat_thread_bits((struct task_struct *)bpf_get_current_task(), false);
 }
 
 /* Where io_uring reports completions by the user's token: the token, in its ring. */
 #define URING_TOKEN_KEY(ring, token) ((u64)(ring) ^ (u64)(token))
 
+static __always_inline struct file *compat_file_at(struct file **slots, u32 max, s32 fd)
+{
+	struct file *file = NULL;
+
+	if (!slots || fd < 0 || (u32)fd >= max ||
+	    bpf_probe_read_kernel(&file, sizeof(file), slots + (u32)fd))
+		return NULL;
+	return file;
+}
+
 /* The open file behind a descriptor of a task, or NULL. Only reads; holds no reference. */
 static __always_inline struct file *compat_fd_file(struct task_struct *task, s32 fd)
 {
-	struct file **slots;
-	struct file *file = NULL;
-	struct fdtable *table;
-	u32 max;
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 
-	table = BPF_CORE_READ(task, files, fdt);
-	if (!table || fd < 0)
+	if (!table)
 		return NULL;
-	max = BPF_CORE_READ(table, max_fds);
-	if ((u32)fd >= max)
-		return NULL;
-	slots = BPF_CORE_READ(table, fd);
-	if (bpf_probe_read_kernel(&file, sizeof(file), slots + (u32)fd))
-		return NULL;
-	return file;
+	return compat_file_at(BPF_CORE_READ(table, fd), BPF_CORE_READ(table, max_fds), fd);
+}
+
+/* The same of the current task. */
+static __always_inline struct file *compat_current_fd_file(s32 fd)
+{
+	struct fdtable *table;
+
+	if (!CURRENT_IS_TYPED)
+		return compat_fd_file((struct task_struct *)bpf_get_current_task(), fd);
+	table = bpf_get_current_task_btf()->files->fdt;
+	return compat_file_at(table->fd, table->max_fds, fd);
 }
 
 /* Kernel's counters of a task; the trusted pointers of typed hooks are read directly. */
@@ -132,6 +148,22 @@ static __always_inline void compat_task_counts_probed(struct task_struct *task,
 	ret->run_delay_ns = BPF_CORE_READ(task, sched_info.run_delay);
 	ret->nvcsw = BPF_CORE_READ(task, nvcsw);
 	ret->nivcsw = BPF_CORE_READ(task, nivcsw);
+	ret->faults = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
+}
+
+/* What the current task has waited and faulted; no more of *@ret is set. */
+static __always_inline void compat_current_counts(struct task_counts *ret)
+{
+	struct task_struct *task;
+
+	if (CURRENT_IS_TYPED) {
+		task = bpf_get_current_task_btf();
+		ret->run_delay_ns = task->sched_info.run_delay;
+		ret->faults = task->min_flt + task->maj_flt;
+		return;
+	}
+	task = (struct task_struct *)bpf_get_current_task();
+	ret->run_delay_ns = BPF_CORE_READ(task, sched_info.run_delay);
 	ret->faults = BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
 }
 

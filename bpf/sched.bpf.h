@@ -174,33 +174,33 @@ static __always_inline void sched_switch_out(struct thread_cell *t, struct accou
 	t->out_ns = now;
 }
 
-/* Tells tasks that are there at the same time apart, and shows nobody where they are. */
-static __always_inline u32 task_mark(const struct task_struct *task)
+/* Tells tasks that had the same number one after the other apart, by when they began. */
+static __always_inline u32 task_mark(u64 start_ns)
 {
-	return (u32)((u64)task >> 6) | 1;
+	return (u32)start_ns | 1;
 }
 
-/* @task is in do_exit: from here to its last switch it is a matter of microseconds. */
-static __always_inline void sched_exits(struct thread_cell *t, const struct task_struct *task,
-					u64 now)
+/* The task that began at @start_ns is in do_exit: from here to its last switch it is a matter of
+ * microseconds. */
+static __always_inline void sched_exits(struct thread_cell *t, u64 start_ns, u64 now)
 {
-	t->exiting = task_mark(task);
+	t->exiting = task_mark(start_ns);
 	t->exit_ns = now;
 }
 
 /*
- * The kernel frees @task, after its last switch. If its cell is still there, that switch was not
- * reported: close its books by the kernel's last counters, @k. It ended when it had run what it
- * ran, not earlier than it was in do_exit. Returns that time, for thread_end; 0 if the cell is
- * another's: the number is used again.
+ * The kernel frees the task that began at @start_ns, after its last switch. If its cell is still
+ * there, that switch was not reported: close its books by the kernel's last counters, @k. It ended
+ * when it had run what it ran, not earlier than it was in do_exit. Returns that time, for
+ * thread_end; 0 if the cell is another's: the number is used again.
  */
 static __always_inline u64 sched_freed(struct thread_cell *t, struct account_cells *a,
-				       struct process_hists *h, const struct task_struct *task,
+				       struct process_hists *h, u64 start_ns,
 				       const struct task_counts *k)
 {
 	u64 end = t->exit_ns > t->since_ns ? t->exit_ns : t->since_ns, ran;
 
-	if (t->exiting != task_mark(task))
+	if (t->exiting != task_mark(start_ns))
 		return 0;
 	ran = elapsed(k->runtime_ns, t->charged.runtime_ns) + t->settled_on_ns;
 	if (t->run_state == RUN_RUNNING && t->since_ns + ran > end)

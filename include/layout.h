@@ -275,7 +275,8 @@ struct process_cell {
 #define OTHER_KIND	"other" /* of requests beyond the bound; each process has it */
 /* What is looked at of a request's path; a longer one is counted by its beginning. */
 #define HTTP_PATH_BYTES 120
-#define HTTP_HEAD_BYTES 512 /* of a response */
+#define HTTP_HEAD_BYTES 4096 /* of a response; the end of a longer head is not seen */
+#define FLOW_LOOK_BYTES 128  /* copied at once */
 
 /*
  * Routes, as one machine for all of them: it reads method, space and path of a request, a byte at a
@@ -410,7 +411,7 @@ struct flow {
 	u64 cpu_ns, off_cpu_ns, enters, fsyncs;
 	struct http_request request;
 	struct http_response response;
-	u8 bytes[HTTP_HEAD_BYTES]; /* copied from the target, to be looked at */
+	u8 bytes[FLOW_LOOK_BYTES]; /* copied from the target, to be looked at */
 };
 
 struct owner_key {

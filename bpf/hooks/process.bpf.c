@@ -64,13 +64,14 @@ static __always_inline void process_executes(struct task_struct *task)
 HOOK(sched_process_exit)
 int sched_process_exit(void *ctx)
 {
+	struct task_struct *task = (struct task_struct *)ARG(ctx, 0);
 	struct thread_cell *t = thread_current();
 
 	if (!t)
 		return 0;
 	/* It makes no call any more, but switches; and is freed when many others have ended. */
 	if (group_on(GROUP_SCHED))
-		sched_exits(t, (struct task_struct *)ARG(ctx, 0), bpf_ktime_get_ns());
+		sched_exits(t, KREAD(task, start_time), bpf_ktime_get_ns());
 	else
 		thread_end(t, bpf_ktime_get_ns());
 	return 0;
@@ -88,7 +89,7 @@ int sched_process_free(void *ctx)
 	if (!t)
 		return 0;
 	compat_task_counts(task, &counts);
-	end = sched_freed(t, account_cells(t), process_hists(t), task, &counts);
+	end = sched_freed(t, account_cells(t), process_hists(t), KREAD(task, start_time), &counts);
 	if (end)
 		thread_end(t, end);
 	return 0;

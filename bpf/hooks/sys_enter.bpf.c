@@ -61,7 +61,7 @@ static __always_inline void count_call(const struct thread_cell *t, u32 nr)
 /* Flags of the file that descriptor @fd of the current task is open on. */
 static __always_inline u32 file_flags(s32 fd)
 {
-	struct file *file = compat_fd_file((struct task_struct *)bpf_get_current_task(), fd);
+	struct file *file = compat_current_fd_file(fd);
 
 	return file ? BPF_CORE_READ(file, f_flags) : 0;
 }

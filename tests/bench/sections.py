@@ -27,7 +27,8 @@ NR_GETPPID = {"x86_64": 110, "aarch64": 173}.get(platform.machine())
 
 NOTHING = (arms.Arm("none", "nothing"), arms.Arm("none_again", "nothing, again (A/A control)"))
 NOT_OBSERVED = arms.Skyobserve("sky_other", "skyobserve, observing another process", other=True)
-SKY_ALL = arms.Skyobserve("sky", "skyobserve, all groups")
+SKY_ALL = arms.Skyobserve("sky", "skyobserve, all groups, no interactions", "--interaction", "off")
+SKY_HTTP = arms.Skyobserve("sky_http", "skyobserve, and interactions on sockets", "--interaction", "http")
 
 
 class Plan:
@@ -88,6 +89,7 @@ def calls(bench, plan):
         arms.Skyobserve("sky_sched", "skyobserve, --groups sched", "--groups", "sched"),
         arms.Skyobserve("sky_syscalls", "skyobserve, --groups syscalls", "--groups", "syscalls"),
         SKY_ALL,
+        SKY_HTTP,
         arms.bpftrace_count(saw),
         arms.bpftrace_hist(saw),
         arms.syscount(saw),
@@ -115,6 +117,7 @@ def switches(bench, plan):
         NOT_OBSERVED,
         arms.Skyobserve("sky_sched", "skyobserve, --groups sched", "--groups", "sched"),
         SKY_ALL,
+        SKY_HTTP,
         arms.bpftrace_off(),
         arms.offcputime(),
     ]
@@ -204,6 +207,7 @@ def sample(bench, plan):
         arms.Programs("clock", "the floor, each reads the clock", "clock", arms.ALL_HOOKS),
         NOT_OBSERVED,
         SKY_ALL,
+        SKY_HTTP,
         arms.bpftrace_hist(),
         arms.syscount_latency(),
         arms.perf_trace(),

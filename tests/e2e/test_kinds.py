@@ -24,7 +24,7 @@ def chunks(*parts):
 def answer(peer, how, body):
     status = b"404 Not Found" if how == "missing" else b"200 OK"
     framing = b"Transfer-Encoding: chunked" if how.startswith("chunk") else b"Content-Length: %%d" %% len(body)
-    extra = b"X-Long: " + b"x" * 600 + b"\\r\\n" if how == "longhead" else b""
+    extra = b"X-Long: " + b"x" * 5000 + b"\\r\\n" if how == "longhead" else b""
     head = b"HTTP/1.1 " + status + b"\\r\\n" + framing + b"\\r\\n" + extra + b"\\r\\n"
     if how == "two":
         peer.sendall(head)

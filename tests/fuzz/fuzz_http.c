@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
 	http_response_begin(&response);
 	for (size_t i = 0; i < n && i < HTTP_HEAD_BYTES; i++) {
-		if (http_response_byte(&response, bytes[i]))
+		if (http_response_byte(&response, &bytes[i]))
 			break;
 	}
 	if (response.code > 1665 || response.length >= 10ULL << 48 ||

@@ -95,13 +95,13 @@ static void program_dying(struct machine *m, struct task *t)
 	struct thread_cell *cell = cell_of_current(t);
 
 	if (cell)
-		sched_exits(cell, &t->k, m->now);
+		sched_exits(cell, t->k.start_time, m->now);
 }
 
 static void program_freed(struct task *t)
 {
 	struct thread_cell *cell = thread_known(t->k.pid, t->k.tgid);
-	u64 end = cell ? sched_freed(cell, account_cells(cell), process_hists(cell), &t->k,
+	u64 end = cell ? sched_freed(cell, account_cells(cell), process_hists(cell), t->k.start_time,
 				     &t->k.counts)
 		       : 0;
 

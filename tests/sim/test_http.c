@@ -114,7 +114,7 @@ static u32 response(const char *text, struct http_response *ret)
 {
 	http_response_begin(ret);
 	for (u32 i = 0; text[i]; i++) {
-		if (http_response_byte(ret, (u8)text[i]))
+		if (http_response_byte(ret, (const u8 *)&text[i]))
 			return i + 1;
 	}
 	return 0;

@@ -529,13 +529,13 @@ static struct task_struct gone;
 
 static u64 freed(void)
 {
-	return sched_freed(&t, &a, &h, &gone, &k);
+	return sched_freed(&t, &a, &h, gone.start_time, &k);
 }
 
 TEST(sched_a_freed_thread_is_charged_what_it_ran)
 {
 	begin(RUN_RUNNING);
-	sched_exits(&t, &gone, 1100);
+	sched_exits(&t, gone.start_time, 1100);
 	kernel_ran(400, 0);
 	CHECK_EQ_U64(freed(), 1400);
 	CHECK_EQ_U64(cell(CELL_CPU + MODE_USER), 400);
@@ -548,7 +548,7 @@ TEST(sched_a_freed_thread_ended_after_it_was_in_do_exit)
 {
 	/* Its last switch in was not reported either: nobody knows when it ran. */
 	begin(RUN_BLOCKED);
-	sched_exits(&t, &gone, 5000);
+	sched_exits(&t, gone.start_time, 5000);
 	kernel_ran(300, 0);
 	kernel_ran(100, 0);
 	CHECK_EQ_U64(freed(), 5000);
@@ -559,7 +559,7 @@ TEST(sched_a_cell_of_a_number_that_is_used_again_is_left_alone)
 {
 	begin(RUN_RUNNING);
 	CHECK_EQ_U64(freed(), 0); /* it lives */
-	t.exiting = task_mark(&gone) ^ 2;
+	t.exiting = task_mark(gone.start_time) ^ 2;
 	CHECK_EQ_U64(freed(), 0);
 	CHECK_EQ_U64(total(), 0);
 }

@@ -42,7 +42,7 @@ int kinds_choose(const struct options *options, struct observer_config *config,
 	const char *boundary = options->interaction;
 
 	/* Off unless it is asked for: it costs the target more than the rest. */
-	if (!boundary) {
+	if (!boundary || !strcmp(boundary, "off")) {
 		config->groups &= ~(1u << GROUP_INTERACTIONS);
 		if (options->routes.n || options->goods.n)
 			return err_set(err, -EINVAL,
