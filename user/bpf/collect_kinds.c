@@ -49,6 +49,11 @@ static int read_kind(const struct bpf_session *s, struct process_snap *p,
 	k->account = account;
 	collect_lanes(s, MAP_kind_hists, i, s->bounds.max_kinds, &k->hists, sizeof(k->hists));
 	collect_lanes(s, MAP_cells, account, session_accounts(s), k->cells, sizeof(k->cells));
+	/* It is there from the beginning, but counts only beyond the bound. */
+	if (!k->cells[CELL_BEGUN] && !strcmp(k->name, OTHER_KIND)) {
+		p->nr_kinds--;
+		return 0;
+	}
 	collect_lanes(s, MAP_calls, s->bounds.max_details + i, session_call_accounts(s), k->calls,
 		      sizeof(k->calls));
 	counters_add(p->cells, k->cells, sizeof(p->cells));

@@ -123,6 +123,16 @@ int broker_thread_calls(struct broker_client *client, pid_t pid, struct thread_c
 	return 0;
 }
 
+int broker_owner(struct broker_client *client, pid_t pid, struct broker_owner *ret_owner)
+{
+	const struct broker_reply *reply;
+	int r = ask(client, BROKER_OWNER, pid, clock_monotonic_ns() + BROKER_DEADLINE_NS, &reply);
+
+	if (!r)
+		*ret_owner = reply->owner;
+	return r;
+}
+
 int broker_find(struct broker_client *client, const struct look_wanted *wanted,
 		struct pid_list *ret_list)
 {

@@ -108,6 +108,8 @@ static int go(struct broker *b, const struct broker_request *r)
 	if (!b->watches)
 		return -EOPNOTSUPP;
 	switch (r->op) {
+	case BROKER_OWNER:
+		return watches_owner(b->watches, r->pid, &b->reply.owner);
 	case BROKER_GO_BEGIN:
 		watches_begin(b->watches, r->pid);
 		return 0;

@@ -70,6 +70,11 @@ void broker_read_books(struct broker_client *client, pid_t pid, u64 now_ns,
 
 /* As procfs_sockets. */
 int broker_sockets(struct broker_client *client, pid_t pid, struct socket_ends *ret_ends);
+/*
+ * How the work of process @pid is told apart: see BROKER_OWNER. Never waits for its file.
+ * *ret_owner is set if 0 is returned; -EAGAIN: ask again.
+ */
+int broker_owner(struct broker_client *client, pid_t pid, struct broker_owner *ret_owner);
 
 /* As look_find; @wanted is what the broker was started with. */
 int broker_find(struct broker_client *client, const struct look_wanted *wanted,

@@ -13,6 +13,7 @@
 #include "user/base/clock.h"
 #include "user/elf/file.h"
 #include "user/runtime/go_live.h"
+#include "user/runtime/owner.h"
 #include "user/runtime/worker.h"
 
 /* Files that are read at the same time, each in a process of its own. */
@@ -37,7 +38,9 @@ struct program {
 	int result; /* of go_live_plan */
 	struct go_live_plan plan;
 	struct program_facts facts;
+	struct owner_how owner;
 	char why[160];
+	char owner_why[GO_WATCH_WHY_BYTES]; /* if @owner has no mode */
 };
 
 struct go_programs {
@@ -111,6 +114,8 @@ static void program_end(struct program *p, int result, const struct err *err)
 	p->result = result;
 	if (result)
 		snprintf(p->why, sizeof(p->why), "%.150s", err->text);
+	if (p->owner.mode == OWNER_NONE && !p->owner_why[0])
+		snprintf(p->owner_why, sizeof(p->owner_why), "%.150s", err->text);
 }
 
 static void program_start(struct go_programs *programs, struct program *p, pid_t pid)
@@ -152,6 +157,16 @@ static void program_facts(struct program *p, const struct target *target)
 		 target->go.version_text);
 }
 
+static void program_owner(struct program *p, const struct target *target)
+{
+	struct err err = { { 0 } };
+
+	if (!owner_of_target(target, &p->owner, &err))
+		return;
+	p->owner = (struct owner_how){ .mode = OWNER_NONE };
+	snprintf(p->owner_why, sizeof(p->owner_why), "%.150s", err.text);
+}
+
 static void program_step(struct go_programs *programs, struct program *p)
 {
 	struct target *target = calloc(1, sizeof(*target));
@@ -162,6 +177,7 @@ static void program_step(struct go_programs *programs, struct program *p)
 	if (r != -EAGAIN) {
 		if (!r) {
 			program_facts(p, target);
+			program_owner(p, target);
 			r = go_live_plan(target, &p->plan, &err);
 		}
 		target_worker_done(&p->worker);
@@ -193,6 +209,24 @@ void go_watch_begin(struct go_programs *programs, pid_t pid)
 
 	if (i)
 		program_start(programs, &programs->at[i - 1], pid);
+}
+
+int go_watch_owner(struct go_programs *programs, pid_t pid, struct owner_how *ret_how,
+		   char ret_why[GO_WATCH_WHY_BYTES])
+{
+	size_t i = program_of(programs, pid);
+	struct program *p;
+
+	if (!i)
+		return -ESRCH;
+	p = &programs->at[i - 1];
+	program_start(programs, p, pid);
+	program_wait(programs, p, 0);
+	if (p->state != PROGRAM_READ)
+		return -EAGAIN;
+	*ret_how = p->owner;
+	memcpy(ret_why, p->owner_why, sizeof(p->owner_why));
+	return 0;
 }
 
 /* --- processes --- */

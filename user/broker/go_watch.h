@@ -35,6 +35,15 @@ void go_programs_free(struct go_programs *programs);
 /* Begin to read the file that process @pid executes, if it is not known. */
 void go_watch_begin(struct go_programs *programs, pid_t pid);
 
+#define GO_WATCH_WHY_BYTES 160
+
+/*
+ * How the work of process @pid is told apart (OWNER_NONE: it is not, and @ret_why says why). Never
+ * waits. 0; -EAGAIN: its file is being read; -ESRCH.
+ */
+int go_watch_owner(struct go_programs *programs, pid_t pid, struct owner_how *ret_how,
+		   char ret_why[GO_WATCH_WHY_BYTES]);
+
 /*
  * Read process @pid, which is alive, now. Counters stay what they were when it cannot be read, and
  * go on when it executes another program. Waits for its file @patience_ns at most; one that takes

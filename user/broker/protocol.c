@@ -73,6 +73,18 @@ static bool check_go(struct broker_go *go)
 	       clean_text(p->build_id, sizeof(p->build_id));
 }
 
+/* Members of Go's structures are within their first pages. */
+#define MAX_OWNER_OFFSET 65536
+
+static bool check_owner(struct broker_owner *owner)
+{
+	const struct owner_how *how = &owner->how;
+
+	return how->mode <= OWNER_GO && how->g_m < MAX_OWNER_OFFSET &&
+	       how->m_g0 < MAX_OWNER_OFFSET && how->m_curg < MAX_OWNER_OFFSET &&
+	       clean_text(owner->why, sizeof(owner->why));
+}
+
 static bool check_body(struct broker_reply *r)
 {
 	switch (r->op) {
@@ -91,6 +103,8 @@ static bool check_body(struct broker_reply *r)
 		return r->n <= MAX_WANTED;
 	case BROKER_GO_READ:
 		return check_go(&r->go);
+	case BROKER_OWNER:
+		return check_owner(&r->owner);
 	default:
 		return true;
 	}

@@ -22,6 +22,7 @@ enum broker_op {
 	BROKER_SOCKETS,	 /* what it listens on and is connected to */
 	BROKER_FIND,	 /* the processes that the command line asks for; @pid is 0 */
 	BROKER_FILES,	 /* which files --exe means now; @pid is 0 */
+	BROKER_OWNER,	 /* how the work of process @pid is told apart; -EAGAIN: ask again */
 	BROKER_GO_BEGIN, /* begin to read the file that @pid executes */
 	BROKER_GO_READ,	 /* what the Go runtime of (@pid, @start_ticks) says; waits @patience_ms */
 	BROKER_GO_DONE,	 /* forget (@pid, @start_ticks) */
@@ -77,6 +78,11 @@ struct broker_file {
 	u64 inode, device;
 };
 
+struct broker_owner {
+	struct owner_how how; /* OWNER_NONE: it is not, and @why */
+	char why[160];
+};
+
 /* Of a list, in one reply. */
 #define BROKER_BATCH 256
 
@@ -95,6 +101,7 @@ struct broker_reply {
 		struct broker_file files[MAX_WANTED];
 		struct broker_go go;
 		struct socket_ends sockets;
+		struct broker_owner owner;
 	};
 };
 

@@ -88,6 +88,11 @@ static bool is_there(pid_t pid, u64 start_ticks)
 	return !procfs_stat("/proc", pid, &stat) && stat.start_ticks == start_ticks;
 }
 
+int watches_owner(struct watches *watches, pid_t pid, struct broker_owner *ret_owner)
+{
+	return go_watch_owner(watches->programs, pid, &ret_owner->how, ret_owner->why);
+}
+
 int watches_read(struct watches *watches, pid_t pid, u64 start_ticks, u64 patience_ns,
 		 struct broker_go *ret_go)
 {

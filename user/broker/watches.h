@@ -15,6 +15,12 @@ void watches_free(struct watches *watches);
 void watches_begin(struct watches *watches, pid_t pid);
 
 /*
+ * How the work of process @pid is told apart, if its file was read; else reading it has begun.
+ * 0; -EAGAIN: not yet; -ESRCH.
+ */
+int watches_owner(struct watches *watches, pid_t pid, struct broker_owner *ret_owner);
+
+/*
  * What the Go runtime of the process says. 0; -ESRCH: this process is not there any more; -ENOSPC:
  * there are too many; -ENOMEM.
  */

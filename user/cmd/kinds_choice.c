@@ -41,8 +41,8 @@ int kinds_choose(const struct options *options, struct observer_config *config,
 {
 	const char *boundary = options->interaction;
 
-	/* Off unless it is asked for: it costs the target more than the rest. */
-	if (!boundary || !strcmp(boundary, "off")) {
+	/* Of the whole machine a smaller set, unless it is asked for. */
+	if (boundary ? !strcmp(boundary, "off") : options->all) {
 		config->groups &= ~(1u << GROUP_INTERACTIONS);
 		if (options->routes.n || options->goods.n)
 			return err_set(err, -EINVAL,
@@ -51,9 +51,10 @@ int kinds_choose(const struct options *options, struct observer_config *config,
 				       options->routes.n ? "route" : "good");
 		return 0;
 	}
-	if (strcmp(boundary, "http") != 0)
-		return err_set(err, -EINVAL, "--interaction %s: only http is known", boundary);
-	config->groups |= 1u << GROUP_INTERACTIONS;
+	if (boundary && strcmp(boundary, "http") != 0)
+		return err_set(err, -EINVAL, "--interaction %s: http and off are known", boundary);
+	if (boundary)
+		config->groups |= 1u << GROUP_INTERACTIONS; /* also with --groups */
 	return read_kinds(options, config, ret_choice, err);
 }
 

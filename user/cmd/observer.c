@@ -15,7 +15,6 @@
 #include "user/base/clock.h"
 #include "user/base/log.h"
 #include "user/base/utf8.h"
-#include "user/cmd/owner.h"
 #include "user/proc/procfs.h"
 
 /* A child that has executed nothing for so long goes by the name that it inherited. */
@@ -180,16 +179,59 @@ static struct observed *new_place(struct observer *o)
 	return &grown[o->nr_processes];
 }
 
-/* Without it the process is observed as a whole. */
-static void find_owner(struct observer *o, const struct observed *p)
+static void say_as_a_whole(const struct observed *p, const char *why)
 {
-	struct owner_how how;
-	struct err err = { { 0 } };
+	log_warn("process %d (%s): interactions are not told apart: %s", (int)p->id.pid, p->id.comm,
+		 why);
+}
 
-	if (owner_of(p->id.pid, &how, &err) ||
-	    bpf_session_set_owner(o->session, p->where.slot, &how, &err))
-		log_warn("process %d (%s): interactions are not told apart: %s", (int)p->id.pid,
-			 p->id.comm, err.text);
+/* Without a broker everything is background. */
+static bool tells_apart(const struct observer *o)
+{
+	return observer_groups(o)[GROUP_INTERACTIONS].up && o->config.broker;
+}
+
+/* What a process serves before the broker has answered is background. */
+static void ask_owner(struct observer *o, struct observed *p)
+{
+	struct err err = { { 0 } };
+	struct broker_owner owner;
+	int r = broker_owner(o->config.broker, p->id.pid, &owner);
+
+	if (r == -EAGAIN)
+		return;
+	p->owner_pending = false;
+	if (r == -ESRCH || r == -ENOENT)
+		return; /* it has ended */
+	if (r)
+		say_as_a_whole(p, "the broker cannot read its file");
+	else if (owner.how.mode == OWNER_NONE)
+		say_as_a_whole(p, owner.why);
+	else if (bpf_session_set_owner(o->session, p->where.slot, &owner.how, &err))
+		say_as_a_whole(p, err.text);
+}
+
+static bool ask_owners(struct observer *o)
+{
+	bool pending = false;
+
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		struct observed *p = &o->processes[i];
+
+		if (p->owner_pending && p->alive)
+			ask_owner(o, p);
+		pending |= p->owner_pending && p->alive;
+	}
+	return pending;
+}
+
+void observer_await_owners(struct observer *o, u64 patience_ns)
+{
+	const struct timespec pause = { .tv_nsec = 2 * NS_PER_MS };
+	u64 begin_ns = observer_now();
+
+	while (ask_owners(o) && observer_now() - begin_ns < patience_ns)
+		(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 }
 
 /* In the program that it executes now, while that may be done. What an earlier one did stays. */
@@ -220,8 +262,7 @@ static int take_in(struct observer *o, struct observed *p, bool details, struct 
 	if (r)
 		return r;
 	broker_read_books(o->config.broker, p->id.pid, observer_now(), &p->books_begin);
-	if (observer_groups(o)[GROUP_INTERACTIONS].up)
-		find_owner(o, p);
+	p->owner_pending = tells_apart(o);
 	probe_gc(o, p);
 	if (observer_reads_go(o))
 		go_view_begin(o->config.broker, p->id.pid);
@@ -331,15 +372,6 @@ static void greet_target(struct observer *o, struct observed *p)
 		p->unsaid = true;
 }
 
-/* What it executes now was not read, and is not to be read any more. */
-static void say_as_a_whole(const struct observer *o)
-{
-	if (observer_groups(o)[GROUP_INTERACTIONS].up)
-		log_warn_once("interactions are told apart in programs that run when observing "
-			      "begins: those that come later, and what a process executes then, "
-			      "are observed as a whole; give --pid of a running one");
-}
-
 /* A process that the programs took in by themselves; it may be gone already. */
 static struct observed *add_taken_in(struct observer *o, const struct process_slot *slot)
 {
@@ -364,7 +396,7 @@ static struct observed *add_taken_in(struct observer *o, const struct process_sl
 		greet_target(o, p);
 	if (!slot->end_ns)
 		probe_gc(o, p);
-	say_as_a_whole(o);
+	p->owner_pending = tells_apart(o);
 	o->nr_processes++;
 	return p;
 }
@@ -511,7 +543,7 @@ static void note_exec(struct observer *o, struct observed *p, const struct proce
 		return;
 	p->execs = slot->execs;
 	set_exe(p, "");
-	say_as_a_whole(o);
+	p->owner_pending = tells_apart(o);
 	if (slot->end_ns)
 		return;
 	probe_gc(o, p);
@@ -536,6 +568,8 @@ static bool has_name(const struct observer *o, const struct process_slot *slot)
 void observer_scan(struct observer *o)
 {
 	size_t n = bpf_session_scan(o->session, o->slots, o->config.bounds.max_processes);
+
+	(void)ask_owners(o);
 
 	index_slots(o);
 	for (size_t i = 0; i < n; i++) {

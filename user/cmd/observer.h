@@ -74,6 +74,12 @@ const struct process_identity *observer_next_come(struct observer *o);
 int observer_add_all(struct observer *o, struct err *err);
 
 /*
+ * How the interactions of a process are told apart is in its file, which is read by the broker in
+ * its own time: wait for it. For the beginning; later it is asked whenever ends are looked for.
+ */
+void observer_await_owners(struct observer *o, u64 patience_ns);
+
+/*
  * Processes that are observed one by one, followed children included. With keep_ended also those
  * that ended, at their places; else the places change with observer_refresh.
  */

@@ -30,11 +30,12 @@ struct observed {
 	struct kind_list last_kinds;
 	struct go_view go;
 	struct gc_probed gc;
-	int pidfd;	 /* of a live target, else -1 */
-	bool target;	 /* was asked for; else a followed child */
-	bool unsaid;	 /* a target that the programs took in, for observer_next_come */
-	bool alive;	 /* as far as user space knows */
-	bool slot_ended; /* the programs saw its last thread go, or we gave up waiting for it */
+	int pidfd;	    /* of a live target, else -1 */
+	bool target;	    /* was asked for; else a followed child */
+	bool unsaid;	    /* a target that the programs took in, for observer_next_come */
+	bool owner_pending; /* how its interactions are told apart is not known yet */
+	bool alive;	    /* as far as user space knows */
+	bool slot_ended;    /* the programs saw its last thread go, or we gave up waiting for it */
 	u64 end_ns;
 	u32 execs;	 /* as of the last look at who it is */
 	u64 unlisted_ns; /* since then every snapshot had threads that are not listed; 0: none */

@@ -65,6 +65,9 @@ enum {
  */
 #define REFRESH_NS (25 * NS_PER_MS)
 
+/* To read the files of targets; 20 MB take 0.1 s. What takes longer is waited for while we serve. */
+#define OWNERS_PATIENCE_NS (3 * NS_PER_SEC)
+
 static int collect(void *ctx, enum http_body kind, struct buf *body)
 {
 	struct serve *s = ctx;
@@ -319,7 +322,7 @@ static void say_groups(const struct serve *s)
 	const struct group_state *groups = observer_groups(s->observer);
 
 	for (size_t i = 0; i < NR_GROUPS; i++) {
-		if (!groups[i].up && (i != GROUP_INTERACTIONS || s->options->interaction))
+		if (!groups[i].up && strcmp(groups[i].reason, "not asked for") != 0)
 			log_warn("probe group %s is off: %s", names[i], groups[i].reason);
 	}
 }
@@ -417,6 +420,7 @@ static int set_up(struct serve *s, struct err *err)
 	status = targets_add(s->observer, s->broker, o, err);
 	if (status)
 		return status;
+	observer_await_owners(s->observer, OWNERS_PATIENCE_NS);
 	if (open_loop(s, err))
 		return EXIT_MISSING;
 	status = o->program ? start_program(s, err) : EXIT_GOOD;

@@ -25,7 +25,9 @@ void serve_wanted(const struct options *o, struct look_wanted *ret_wanted)
 int serve_start_broker(const struct options *options, u32 groups, struct broker_client **ret_client,
 		       struct err *err)
 {
-	bool go = (groups & 1u << GROUP_GO) && !options->all;
+	/* Files are read for both; of the whole machine only if somebody asks for it. */
+	bool go = (groups & 1u << GROUP_INTERACTIONS) ||
+		  ((groups & 1u << GROUP_GO) && !options->all);
 	bool comes = serve_targets_come(options);
 	struct broker_config config = { .max_go = go ? options->max_processes : 0 };
 
