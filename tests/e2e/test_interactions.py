@@ -219,19 +219,30 @@ def killed(case):
 
 
 def later(case):
-    """One that begins later is observed as a whole, and that is said."""
-    observer = case.observe("--interaction", "http", "--comm", "skylater")
-    case.true("said too early", "as a whole" not in observer.stderr())
-    program = case.path("skylater")
-    shutil.copy(sys.executable, program)
-    server = case.popen([program, "-c", SERVER, "HTTP/1.1", "9"], stdout=subprocess.PIPE)
-    client = Client(f"127.0.0.1:{int(server.stdout.readline())}")
-    for _ in range(10):
-        case.equal("status", client.ask(get(b"/a")), 200)
-    metrics = lib.poll("its calls", lambda: (lambda m: m if m.sum(
-        "skyobserve_syscalls_total", syscall="getppid") == 90 else None)(observer.scrape()))
-    case.equal("interactions", metrics.sum("skyobserve_interactions_total"), 0)
-    lib.poll("it to be said", lambda: "as a whole" in observer.stderr())
+    """One that begins later is told apart as soon as its file was read; until then it is background, under the
+    same names."""
+    observer = case.observe("--comm", "skylater", "--comm", "skysample")
+    programs = {"skylater": case.path("skylater"), "skysample": case.path("skysample")}
+    shutil.copy(sys.executable, programs["skylater"])
+    shutil.copy(lib.WORKLOADS / "sampleapp", programs["skysample"])
+    server = case.popen([programs["skylater"], "-c", SERVER, "HTTP/1.1", "9"], stdout=subprocess.PIPE)
+    port_file = case.path("later-port")
+    case.popen([programs["skysample"], "-port-file", port_file, "-data", case.path("data")], stdout=subprocess.DEVNULL,
+               stderr=subprocess.DEVNULL)
+    clients = {"skylater": (Client(f"127.0.0.1:{int(server.stdout.readline())}"), "/a"),
+               "skysample": (Client(lib.poll("the port", lambda: lib.read_proc(port_file)).strip()), "/healthz")}
+    for name, (client, path) in clients.items():
+        def known(name=name, client=client, path=path):
+            client.ask(get(path.encode()))
+            return observer.scrape().sum("skyobserve_interactions_total", process=name)
+        lib.poll(f"interactions of {name}", known)
+        before = observer.scrape().sum("skyobserve_interactions_total", process=name)
+        for _ in range(10):
+            case.equal("status", client.ask(get(path.encode())), 200)
+        lib.poll(f"ten more of {name}", lambda name=name, before=before: observer.scrape().sum(
+            "skyobserve_interactions_total", process=name) == before + 10)
+    case.equal("whether goroutines were told apart", [labels["process"] for labels, _ in observer.scrape().select(
+        "skyobserve_interaction_split_cpu_seconds_total")], ["skysample"])
 
 
 CASES = [(case.__name__, case) for case in (connections, costs, sessions, pieces, older_connections, paths, threads,

@@ -40,8 +40,6 @@ static int read_kind(const struct bpf_session *s, struct process_snap *p,
 	u32 i = account - s->bounds.max_processes;
 	struct kind_snap *k;
 
-	if (!p->nr_kinds && begin_kinds(s, p))
-		return -ENOMEM;
 	k = grow(p);
 	if (!k)
 		return -ENOMEM;
@@ -122,12 +120,17 @@ int collect_kinds(const struct bpf_session *s, struct snapshot *snap)
 	const struct session_map_state *m = &s->maps[MAP_kinds];
 	void *keys = NULL, *values = NULL;
 	u32 n = 0;
-	int r;
+	int r = 0;
 
 	for (size_t i = 0; i < snap->nr_counted; i++)
 		snap->processes[i].nr_kinds = 0;
 	if (!s->groups[GROUP_INTERACTIONS].up)
 		return 0;
+	/* Also before it is known how a process is to be told apart: its series stay the same. */
+	for (size_t i = 0; i < snap->nr_counted && !r; i++)
+		r = begin_kinds(s, &snap->processes[i]);
+	if (r)
+		return r;
 	r = collect_hash(m, sizeof(struct kind_key), &keys, &values, &n);
 	for (u32 i = 0; i < n && !r; i++) {
 		const struct kind_key *key = &((const struct kind_key *)keys)[i];
