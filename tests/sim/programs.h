@@ -101,8 +101,8 @@ static void program_dying(struct machine *m, struct task *t)
 static void program_freed(struct task *t)
 {
 	struct thread_cell *cell = thread_known(t->k.pid, t->k.tgid);
-	u64 end = cell ? sched_freed(cell, account_cells(cell), process_hists(cell), t->k.start_time,
-				     &t->k.counts)
+	u64 end = cell ? sched_freed(cell, account_cells(cell), process_hists(cell),
+				     t->k.start_time, &t->k.counts)
 		       : 0;
 
 	if (end)
