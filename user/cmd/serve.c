@@ -65,7 +65,8 @@ enum {
  */
 #define REFRESH_NS (25 * NS_PER_MS)
 
-/* To read the files of targets; 20 MB take 0.1 s. What takes longer is waited for while we serve. */
+/* To read the files of targets; 20 MB take 0.1 s. What takes longer is waited for while we serve.
+ */
 #define OWNERS_PATIENCE_NS (3 * NS_PER_SEC)
 
 static int collect(void *ctx, enum http_body kind, struct buf *body)

@@ -26,8 +26,8 @@ int serve_start_broker(const struct options *options, u32 groups, struct broker_
 		       struct err *err)
 {
 	/* Files are read for both; of the whole machine only if somebody asks for it. */
-	bool go = (groups & 1u << GROUP_INTERACTIONS) ||
-		  ((groups & 1u << GROUP_GO) && !options->all);
+	bool go =
+		(groups & 1u << GROUP_INTERACTIONS) || ((groups & 1u << GROUP_GO) && !options->all);
 	bool comes = serve_targets_come(options);
 	struct broker_config config = { .max_go = go ? options->max_processes : 0 };
 
