@@ -361,7 +361,7 @@ static void say_stray_word(const char *word, struct err *err)
 }
 
 /*
- * Processes that are counted one by one, so that it can be seen which are the dearest: 4 for each
+ * Processes that are counted one by one, so that it can be seen which are the dearest: 2 for each
  * name, of some 1.1 KB each with 2 lanes. Those that find no place are in `other` while they live.
  */
 static u32 places_for(u32 names)
@@ -370,7 +370,7 @@ static u32 places_for(u32 names)
 
 	if (names > most)
 		return names;
-	return names < least / 4 ? least : 4 * names;
+	return names < least / 2 ? least : 2 * names;
 }
 
 /* Returns an exit status. */
