@@ -96,6 +96,8 @@ MMAP_ARRAY(good_rules, struct good_rule);
 
 /* Collectors of Go programs, by process, in lanes. */
 MMAP_ARRAY(go_gc, struct go_gc_cells);
+/* Where profilers took their samples. */
+HASH(census_leaves, struct leaf_key, u64);
 
 /* Losses by reason, in lanes; the chain check per CPU. */
 MMAP_ARRAY(drops, struct drop_cells);

@@ -43,6 +43,7 @@ static __always_inline bool process_add(struct task_struct *task, u32 flags, boo
 		p->end_ns = 0;
 		p->start_ns = KREAD(task, start_time);
 		p->execs = 0;
+		__builtin_memset(&p->census, 0, sizeof(p->census));
 		p->parent_tgid = parent_tgid;
 		ended_counts(task, &p->ended);
 		bpf_probe_read_kernel_str(p->comm, sizeof(p->comm), comm);

@@ -251,6 +251,27 @@ struct owner_how {
 	u32 g_m, m_g0, m_curg;
 };
 
+/* What the profiler inside of a process got. */
+struct census {
+	u64 signals;	   /* SIGPROF of its threads' timers: its samples */
+	u64 other_signals; /* and all others */
+	u64 overruns;	   /* expirations of these timers that became one signal with another */
+	/* The last profile: from setitimer(ITIMER_PROF) on to its being switched off. */
+	u64 begin_ns, end_ns; /* begin 0: none yet; end 0: it goes on */
+	u64 begin_signals, end_signals;
+	u64 begin_overruns, end_overruns;
+	u64 period_ns;
+	u32 profiles; /* so many were begun */
+	u32 pad;
+};
+
+/* Where the samples of a profile were taken. */
+struct leaf_key {
+	u32 process;
+	u32 profile; /* the census' count of them */
+	u64 address; /* of the instruction; 0: not known */
+};
+
 struct process_cell {
 	u32 tgid;    /* 0: the slot is free */
 	u32 account; /* of its background */
@@ -267,6 +288,7 @@ struct process_cell {
 	struct owner_how owner;
 	u32 open_flows; /* interactions in flight that have an owner */
 	u32 pad;
+	struct census census;
 };
 
 /* --- interactions --- */

@@ -6,6 +6,7 @@
 #include "user/base/log.h"
 #include "user/base/standard.h"
 #include "user/cmd/compare.h"
+#include "user/cmd/crosscheck.h"
 #include "user/cmd/doctor.h"
 #include "user/cmd/explain.h"
 #include "user/cmd/inspect.h"
@@ -35,6 +36,7 @@ static const struct command {
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
 	{ "inspect", cmd_inspect, "what is known of a program: --pid PID, or FILE" },
 	{ "profile", cmd_profile, "what a pprof FILE says: values, cut stacks, top functions" },
+	{ "crosscheck", cmd_crosscheck, "is a profile right? --profile FILE --record FILE" },
 	{ "selftest", cmd_selftest, "workloads of known truth: a table of wanted = got" },
 	{ "explain", cmd_explain, "what a metric is: [METRIC...], or a list of all" },
 	{ "help", cmd_help, "this text" },
@@ -53,11 +55,13 @@ static int cmd_help(const struct options *options)
 		buf_printf(&out, "  %-31s %s\n", commands[i].name, commands[i].help);
 	buf_char(&out, '\n');
 	options_help(&out);
-	buf_str(&out,
-		"\nExit status: 0 good; 1 failed; 3 the target is gone; 64 wrong command line;\n"
-		"69 something is missing (privilege, kernel feature). With -- COMMAND its own: 128 "
-		"and\n"
-		"the signal it died of; 127 if it was not found, 126 if it cannot be executed.\n");
+	buf_str(&out, "\nExit status: 0 good; 1 failed, or a claim is refuted; 2 a claim is "
+		      "unresolved; 3 the\n"
+		      "target is gone, or the run is invalid; 64 wrong command line; 69 something "
+		      "is missing\n"
+		      "(privilege, kernel feature). With -- COMMAND its own: 128 and the signal it "
+		      "died of;\n"
+		      "127 if it was not found, 126 if it cannot be executed.\n");
 	status = print_whole(&out, EXIT_GOOD);
 	buf_done(&out);
 	return status;

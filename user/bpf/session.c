@@ -25,6 +25,7 @@ const struct bpf_bounds bpf_bounds_default = {
 	.max_kinds = 64,
 	.max_flows = 8192, /* 7 MB */
 	.max_go = 64,
+	.max_leaves = 16384,
 	.max_lanes = 8, /* beyond that, memory grows faster than contention falls */
 	.max_pid = 4194304,
 };
@@ -390,6 +391,8 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 		s->bounds.max_go = 1;
 	if (s->bounds.max_go > s->bounds.max_details)
 		s->bounds.max_go = s->bounds.max_details;
+	if (!(config->groups & 1u << GROUP_CENSUS))
+		s->bounds.max_leaves = 1;
 	s->cpus = (u32)libbpf_num_possible_cpus();
 	s->lanes = choose_lanes(s->cpus, s->bounds.max_lanes);
 

@@ -31,6 +31,7 @@ struct bpf_bounds {
 	u32 max_kinds;	/* kinds of interactions, of all processes, `other` of each included */
 	u32 max_flows;	/* connections on which requests are read */
 	u32 max_go;	/* processes whose Go collector is counted; at most max_details */
+	u32 max_leaves; /* places at which profilers took samples */
 	u32 max_pid;	/* largest process id of this machine */
 };
 
@@ -178,6 +179,23 @@ void bpf_session_read_go_gc(const struct bpf_session *s, u32 slot, struct go_gc_
 
 /* Whether what probes see of a Go collector in this slot's process is counted. */
 bool bpf_session_counts_go_gc(const struct bpf_session *s, u32 slot);
+/*
+ * What the profiler of the process in @slot got so far. False: the group `census` is down. Costs
+ * nothing: it is memory that we have.
+ */
+bool bpf_session_census(const struct bpf_session *s, u32 slot, struct census *ret_census);
+
+/* An instruction that samples of a profile interrupted, and how many did. */
+struct leaf_count {
+	u64 address, n;
+};
+
+/*
+ * All of profile number @profile (of the census) of the process in @slot, by address. 0: the caller
+ * frees *ret_leaves; -ENOMEM.
+ */
+int bpf_session_leaves(const struct bpf_session *s, u32 slot, u32 profile,
+		       struct leaf_count **ret_leaves, size_t *ret_n);
 
 /* The slot that stands for all processes beyond max_processes. */
 u32 bpf_session_other_slot(const struct bpf_session *s);

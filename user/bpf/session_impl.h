@@ -44,6 +44,7 @@
 	MAP(good_kinds, goods)         \
 	MAP(good_rules, goods)         \
 	MAP(go_gc, lane_go)            \
+	MAP(census_leaves, leaves)     \
 	MAP(drops, lanes)              \
 	MAP(chain, cpus)
 

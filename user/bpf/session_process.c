@@ -311,6 +311,7 @@ void bpf_session_release(struct bpf_session *s, u32 slot)
 		session_clear_lanes(s, MAP_go_gc, slot, s->bounds.max_go);
 	session_release_keys(s, MAP_errors, sizeof(struct error_key), slot);
 	session_release_keys(s, MAP_foreign_calls, sizeof(struct foreign_key), slot);
+	session_release_keys(s, MAP_census_leaves, sizeof(struct leaf_key), slot);
 	memset(p, 0, sizeof(*p));
 	push_slot(s, slot);
 }

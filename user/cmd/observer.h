@@ -119,6 +119,12 @@ int observer_fd(const struct observer *o);
 /* Who ended; valid until the next call of any function here. */
 const struct process_identity *observer_next_ended(struct observer *o);
 
+/* What the profiler of process @i got so far; false: that is not looked at (group `census`). */
+bool observer_census(const struct observer *o, size_t i, struct census *ret_census);
+/* Where its profile number @profile took samples; the caller frees *ret_leaves. 0 or -ENOMEM. */
+int observer_leaves(const struct observer *o, size_t i, u32 profile, struct leaf_count **ret_leaves,
+		    size_t *ret_n);
+
 /* Monotonic ns, the clock of all snapshots. */
 u64 observer_now(void);
 

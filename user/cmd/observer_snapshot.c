@@ -426,3 +426,15 @@ int observer_frame(struct observer *o, struct record_frame *ret_frame, struct er
 	ret_frame->wall_ns = times.begin_ns + clock_wall_minus_monotonic_ns();
 	return r;
 }
+
+bool observer_census(const struct observer *o, size_t i, struct census *ret_census)
+{
+	return bpf_session_census(o->session, o->processes[i].where.slot, ret_census);
+}
+
+int observer_leaves(const struct observer *o, size_t i, u32 profile, struct leaf_count **ret_leaves,
+		    size_t *ret_n)
+{
+	return bpf_session_leaves(o->session, o->processes[i].where.slot, profile, ret_leaves,
+				  ret_n);
+}

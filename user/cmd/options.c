@@ -247,6 +247,8 @@ void options_done(struct options *options)
 	free(options->cgroups.word);
 	free(options->listen.word);
 	free(options->hosts.word);
+	free(options->profiles.word);
+	free(options->records.word);
 	free(options->routes.word);
 	free(options->goods.word);
 	*options = (struct options){ 0 };

@@ -19,7 +19,7 @@ struct words {
 struct options {
 	const char *command; /* "serve" if none was given */
 	struct words rest;   /* words that belong to no option */
-	struct words pids, comms, exes, cgroups, listen, hosts, routes, goods;
+	struct words pids, comms, exes, cgroups, listen, hosts, routes, goods, profiles, records;
 	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
 	u64 given;	 /* a bit per row of options.def: it was there */
 	bool pids_given; /* --pid was there, even with nothing behind it */
@@ -28,8 +28,11 @@ struct options {
 		version;
 	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;
 	/* Of records. */
-	const char *output, *duration, *profile;
+	const char *output, *duration;
 	bool isolated, selftest, json, invalid_ok, different_ok;
+	/* Of cross-checks. */
+	const char *junit;
+	bool unresolved_ok;
 };
 
 /*

@@ -113,7 +113,11 @@ int cmd_record(const struct options *options)
 			  options->duration);
 		return EXIT_USAGE;
 	}
-	if (options->profile && (duration_ns < NS_PER_SEC || options->program)) {
+	if (options->profiles.n > 1) {
+		log_error("record: one profile at a time: give --profile once");
+		return EXIT_USAGE;
+	}
+	if (options->profiles.n && (duration_ns < NS_PER_SEC || options->program)) {
 		log_error("record: --profile is of a running process, for a --duration of a second "
 			  "or more");
 		return EXIT_USAGE;

@@ -10,8 +10,10 @@
 
 #include "user/base/log.h"
 #include "user/cmd/canary.h"
+#include "user/cmd/empty_call.h"
 #include "user/cmd/fetch.h"
 #include "user/cmd/output_file.h"
+#include "user/cmd/recorder_profiles.h"
 #include "user/cmd/recorder_targets.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
@@ -34,6 +36,7 @@ struct recorder {
 	struct fetch *fetch; /* NULL: no profile is fetched */
 	char *profile_path;  /* where to, with it */
 	struct recorder_targets targets;
+	struct recorder_profiles profiles;
 	struct record record;	/* its facts, and its first and last frame */
 	struct record at_begin; /* conditions that change, at the first edge */
 	struct record_writer writer;
@@ -87,7 +90,7 @@ static int prepare_profile(struct recorder *rec, struct err *err)
 		rec->profile_path = NULL; /* it is not ours to remove */
 		return fd;
 	}
-	r = fetch_prepare(o->profile, rec->duration_ns / NS_PER_SEC, fd, &rec->fetch, err);
+	r = fetch_prepare(o->profiles.word[0], rec->duration_ns / NS_PER_SEC, fd, &rec->fetch, err);
 	close(fd);
 	return r;
 }
@@ -228,7 +231,9 @@ int recorder_prepare(struct recorder *rec, struct observer *o, struct broker_cli
 	set_asked(rec->options, &rec->record);
 	conditions_machine("", &rec->record);
 	recorder_targets_begin(&rec->targets, rec->options, o, broker, &rec->record);
-	if (rec->options->profile) {
+	/* A program that was started is not kept waiting for it. */
+	record_fact_setf(&rec->record, "machine.empty_call_ns", "%llu", empty_call_ns());
+	if (rec->options->profiles.n) {
 		int r = prepare_profile(rec, err);
 
 		if (r)
@@ -246,6 +251,7 @@ int recorder_begin(struct recorder *rec, struct observer *o, struct err *err)
 	put(rec, record_write_head(&rec->writer, &rec->record, &out), &out);
 	put_facts(rec);
 	conditions_now("", &rec->at_begin);
+	(void)recorder_profiles_look(&rec->profiles, o); /* those that are over are not ours */
 	r = add_edge(rec, o, err);
 	if (!r && rec->failed)
 		r = err_set(err, rec->failed, "the record cannot be written");
@@ -278,6 +284,19 @@ void recorder_step(struct recorder *rec, struct observer *o)
 	if (observer_frame(o, &f, &err))
 		log_warn_once("record: a snapshot in between failed: %s", err.text);
 	else
+		put_frame(rec, &f);
+	family_set_done(&f.set);
+}
+
+void recorder_refresh(struct recorder *rec, struct observer *o)
+{
+	struct record_frame f = { 0 };
+
+	/* What was spent in a profile is known if there is a snapshot near to each of its edges. */
+	if (!rec->begun || !recorder_profiles_look(&rec->profiles, o) || rec->failed ||
+	    !record_writer_has_room(&rec->writer))
+		return;
+	if (!observer_frame(o, &f, NULL))
 		put_frame(rec, &f);
 	family_set_done(&f.set);
 }
@@ -378,6 +397,7 @@ int recorder_end(struct recorder *rec, struct observer *o, enum record_end end, 
 			  rec->options->output, err.text);
 		return EXIT_FAILED;
 	}
+	recorder_profiles_end(&rec->profiles, o, &rec->record);
 	conditions_now("", &at_end);
 	join_conditions(&rec->record, &rec->at_begin, &at_end);
 	record_done(&at_end);

@@ -40,6 +40,9 @@ int recorder_prepare(struct recorder *rec, struct observer *o, struct broker_cli
 		     struct err *err);
 int recorder_begin(struct recorder *rec, struct observer *o, struct err *err);
 
+/* Take a snapshot if a profile of a target began or ended; for a timer of some milliseconds. */
+void recorder_refresh(struct recorder *rec, struct observer *o);
+
 /* A frame in between, unless room for the end would run out. Once per interval. */
 void recorder_step(struct recorder *rec, struct observer *o);
 

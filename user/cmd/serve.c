@@ -135,7 +135,7 @@ static int open_timer(struct serve *s, u64 first_ns, u64 period_ns, u64 what, in
 static int open_loop(struct serve *s, struct err *err)
 {
 	const struct options *o = s->options;
-	bool come = o->follow || o->all || o->comms.n || o->exes.n;
+	bool come = o->follow || o->all || o->comms.n || o->exes.n || s->recorder;
 	u64 refresh = come ? REFRESH_NS : NS_PER_SEC;
 	sigset_t signals;
 
@@ -227,6 +227,8 @@ static void on_ended(struct serve *s)
 static void on_refresh(struct serve *s)
 {
 	targets_want_files(s->observer, s->broker, s->options);
+	if (s->recorder)
+		recorder_refresh(s->recorder, s->observer);
 	observer_tidy(s->observer);
 	targets_say_come(s->observer);
 	program_check(&s->program, observer_now());
@@ -404,6 +406,9 @@ static int set_up(struct serve *s, struct err *err)
 		return EXIT_USAGE;
 	if (kinds_choose(o, &config, &s->kinds, err))
 		return EXIT_USAGE;
+	/* What it counts is in records only. */
+	if (!s->recorder && !o->groups)
+		config.groups &= ~(1u << GROUP_CENSUS);
 	status = targets_check(o, err);
 	if (status)
 		return status;

@@ -1,0 +1,3 @@
+module profiled
+
+go 1.19
