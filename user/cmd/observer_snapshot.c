@@ -234,8 +234,10 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 		return err_set(err, -ENOMEM, "no memory for a snapshot");
 	}
 	/* Unless somebody is in it, `other` is not there. */
-	if (!totals[n - 1].cells[CELL_THREADS_BORN])
+	if (!totals[n - 1].cells[CELL_THREADS_BORN]) {
+		process_snap_done(&snap.processes[n - 1]);
 		snap.nr_processes = snap.nr_counted = n - 1;
+	}
 	*ret_snap = snap;
 	*ret_totals = totals;
 	return 0;
