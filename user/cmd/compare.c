@@ -144,6 +144,14 @@ static bool differ(const struct comparison *c, size_t i, size_t k, bool allowed)
 	return true;
 }
 
+/* Where a build id is missing the executables are compared. */
+static bool same_build(const struct summary *x, const struct summary *y)
+{
+	if (x->builds_known && y->builds_known)
+		return !strcmp(x->builds, y->builds);
+	return !strcmp(x->programs, y->programs);
+}
+
 /* Runs of one side are of one program; that sides are of different ones may be the point. */
 static bool builds_differ(const struct comparison *c, bool allowed)
 {
@@ -152,13 +160,13 @@ static bool builds_differ(const struct comparison *c, bool allowed)
 	for (size_t i = 0; i < c->n; i++) {
 		size_t first = i < c->nr_a ? 0 : c->nr_a;
 
-		if (!strcmp(c->runs[i].summary->builds, c->runs[first].summary->builds))
+		if (same_build(c->runs[i].summary, c->runs[first].summary))
 			continue;
 		say(!allowed, "%s is of another build (%s) than the first run of its side (%s)",
 		    c->runs[i].path, c->runs[i].summary->builds, c->runs[first].summary->builds);
 		found = true;
 	}
-	if (strcmp(c->runs[0].summary->builds, c->runs[c->nr_a].summary->builds) != 0)
+	if (!same_build(c->runs[0].summary, c->runs[c->nr_a].summary))
 		say(false, "%s: A is of build %s, B of %s", "note", c->runs[0].summary->builds,
 		    c->runs[c->nr_a].summary->builds);
 	return found && !allowed;

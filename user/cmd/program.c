@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,6 +152,32 @@ int program_prepare(char **argv, const char *user, struct program *ret_program, 
 	/* Its name and its user are what they will be before anybody looks at it. */
 	r = read_errno(ret_program->failed);
 	return r ? err_set(err, -r, "cannot start %s as that user: %s", argv[0], strerror(r)) : 0;
+}
+
+static bool is_program(const char *path, char ret_path[PATH_MAX])
+{
+	struct stat st;
+
+	return realpath(path, ret_path) && !stat(ret_path, &st) && S_ISREG(st.st_mode) &&
+	       !access(ret_path, X_OK);
+}
+
+bool program_file(const char *name, char ret_path[PATH_MAX])
+{
+	const char *dir = getenv("PATH");
+	char path[PATH_MAX];
+
+	if (strchr(name, '/') || !dir)
+		return is_program(name, ret_path);
+	while (*dir) {
+		int n = (int)strcspn(dir, ":");
+
+		snprintf(path, sizeof(path), "%.*s/%s", n ? n : 1, n ? dir : ".", name);
+		if (is_program(path, ret_path))
+			return true;
+		dir += n + (dir[n] == ':');
+	}
+	return false;
 }
 
 /* Why exec refused, in words that say what to do. */

@@ -3,6 +3,7 @@
 #ifndef SKYOBSERVE_CMD_PROGRAM_H
 #define SKYOBSERVE_CMD_PROGRAM_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -37,6 +38,12 @@ int program_prepare(char **argv, const char *user, struct program *ret_program, 
  * a shell would return: PROGRAM_NOT_FOUND or PROGRAM_NOT_EXECUTABLE.
  */
 int program_start(struct program *p, const char *name, int *ret_status, struct err *err);
+
+/*
+ * What executing @name means now, as execvp(3) looks for it, without links: the path of a file that
+ * may be executed. Returns false if there is none.
+ */
+bool program_file(const char *name, char ret_path[PATH_MAX]);
 
 /*
  * We got signal @sig: the running program gets it as well. @from_kernel: the terminal sent it

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/cmd/program.h"
 #include "user/elf/file.h"
 #include "user/proc/conditions.h"
 #include "user/runtime/worker.h"
@@ -45,7 +46,7 @@ static void set_edge(struct record *r, u32 i, const char *what, const char *valu
 }
 
 /* What its file says; read by a confined process. Of one file it is read once. */
-static void set_file(struct record *r, u32 i, pid_t pid)
+static void set_file(struct record *r, u32 i, pid_t pid, const char *path)
 {
 	static const char *const facts[] = { "build_id", "go_build_id", "runtime",
 					     "runtime_version" };
@@ -62,6 +63,8 @@ static void set_file(struct record *r, u32 i, pid_t pid)
 		return;
 	}
 	fd = elf_open_pid(pid, &err);
+	if (fd < 0 && path[0]) /* the program that was started, and it has ended by now */
+		fd = elf_open_path(path, &err);
 	if (fd < 0)
 		return;
 	target = calloc(1, sizeof(*target));
@@ -125,12 +128,17 @@ void recorder_targets_begin(struct recorder_targets *t, const struct options *op
 			    struct observer *o, struct broker_client *broker, struct record *r)
 {
 	size_t n = options->all ? 0 : observer_processes(o);
+	char program[PATH_MAX] = "";
 
+	/* One that ends at once shows nobody any more what it executed. */
+	if (options->program && !program_file(options->program[0], program))
+		program[0] = '\0';
 	t->broker = broker;
 	t->must_stay = !options->program && !options->cgroups.n;
 	record_fact_setf(r, "targets.at_begin", "%zu", observer_processes(o));
 	for (size_t k = 0; k < n && t->n < MAX_RECORDED_TARGETS; k++) {
 		const struct process_identity *id = observer_identity(o, k);
+		const char *file = k ? "" : program; /* what was started is the first */
 		struct broker_identity who;
 		u32 i = t->n;
 
@@ -139,10 +147,10 @@ void recorder_targets_begin(struct recorder_targets *t, const struct options *op
 		t->at[i].pid = id->pid;
 		t->at[i].start_ticks = who.start_ticks;
 		t->n++;
-		set(r, i, "exe", who.exe, NULL);
+		set(r, i, "exe", who.exe[0] ? who.exe : file, NULL);
 		describe(r, i, id);
 		set_sockets(t, r, i, false);
-		set_file(r, i, id->pid);
+		set_file(r, i, id->pid, file);
 	}
 	set_throttled(t, r);
 }

@@ -158,11 +158,17 @@ static void add_process(struct summary *s, const struct record *r, const char *p
 	add_kinds(s, r, process, whole);
 }
 
+static void add_word(char *words, size_t size, const char *word)
+{
+	size_t len = strlen(words);
+
+	snprintf(words + len, size - len, "%s%s", len ? " " : "", word);
+}
+
 static void set_builds(struct summary *s, const struct record *r)
 {
-	size_t len = 0;
-
-	for (u32 i = 0; len < sizeof(s->builds) - 1; i++) {
+	s->builds_known = true;
+	for (u32 i = 0; strlen(s->builds) < sizeof(s->builds) - 1; i++) {
 		const char *build, *exe;
 		char name[64];
 
@@ -174,8 +180,9 @@ static void set_builds(struct summary *s, const struct record *r)
 		exe = record_fact_text(r, name);
 		if (!build[0] && !exe[0])
 			break;
-		len += (size_t)snprintf(s->builds + len, sizeof(s->builds) - len, "%s%s",
-					len ? " " : "", build[0] ? build : exe);
+		s->builds_known &= build[0] != '\0';
+		add_word(s->builds, sizeof(s->builds), build[0] ? build : exe);
+		add_word(s->programs, sizeof(s->programs), exe);
 	}
 }
 

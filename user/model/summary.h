@@ -28,10 +28,14 @@ struct quantity {
 
 struct summary {
 	char kernel[128], cpu_model[128], cpus[64];
-	char builds[512]; /* of the targets, in their order */
-	u32 by_program;	  /* amounts are those of a whole program, else per second */
-	u32 invalid;	  /* gates that make it so */
-	char why[320];	  /* the first of them */
+	/* Of the targets, in their order. The file of one that ended at once may not have been
+	 * read. */
+	char builds[512];   /* build ids, or else executables */
+	char programs[512]; /* executables */
+	bool builds_known;  /* all build ids are there */
+	u32 by_program;	    /* amounts are those of a whole program, else per second */
+	u32 invalid;	    /* gates that make it so */
+	char why[320];	    /* the first of them */
 	u64 begin_wall_ns, window_ns;
 	u32 left_out; /* quantities that had no room */
 	u32 n;
