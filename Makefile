@@ -325,20 +325,22 @@ FUZZ := B=build/fuzz HARDENING= WERROR= CC='$(CLANG)' CFLAGS_EXTRA='-O1 -fno-omi
 fuzz:
 	$(BUILD_MAKE) $(JOBS) $(FUZZ) fuzzers
 	@[ -n '$(FUZZERS)' ] || echo 'no fuzz targets'
-	$(Q)failed=; for program in $(FUZZERS:$(B)/%=build/fuzz/%); do \
-		name=$${program##*/fuzz_}; new=build/fuzz/corpus/$$name; mkdir -p $$new build/fuzz/crashes; \
-		seeds=tests/fuzz/corpus/$$name; [ -d $$seeds ] || seeds=; \
-		echo "== fuzz $$name: $(FUZZ_SECONDS) s"; \
-		$$program -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
-			-artifact_prefix=build/fuzz/crashes/$$name- $$new $$seeds >build/fuzz/$$name.log 2>&1 \
-			|| { failed="$$failed $$name"; tail -n 60 build/fuzz/$$name.log; }; \
-		grep -E 'stat::(number_of_executed_units|average_exec_per_sec)|cov:' build/fuzz/$$name.log | tail -n 3; \
-	done; \
-	if [ -n "$$failed" ]; then echo "fuzz FAILED:$$failed (inputs in build/fuzz/crashes)"; exit 1; fi
+	$(Q)$(BUILD_MAKE) $(JOBS) --keep-going --output-sync=target FUZZ_SECONDS=$(FUZZ_SECONDS) $(FUZZ_RUNS) || \
+		{ echo 'fuzz FAILED (inputs in build/fuzz/crashes)'; exit 1; }
+
+# As many at once as there are CPUs: a target uses one.
+FUZZ_RUNS := $(FUZZERS:$(B)/tests/fuzz/fuzz_%=fuzz-run-%)
+$(FUZZ_RUNS): fuzz-run-%:
+	$(Q)failed=; new=build/fuzz/corpus/$*; log=build/fuzz/$*.log; mkdir -p $$new build/fuzz/crashes; \
+	seeds=tests/fuzz/corpus/$*; [ -d $$seeds ] || seeds=; \
+	echo "== fuzz $*: $(FUZZ_SECONDS) s"; \
+	build/fuzz/tests/fuzz/fuzz_$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+		-artifact_prefix=build/fuzz/crashes/$*- $$new $$seeds >$$log 2>&1 || { tail -n 60 $$log; failed=1; }; \
+	grep -E 'stat::(number_of_executed_units|average_exec_per_sec)|cov:' $$log | tail -n 3; [ -z "$$failed" ]
 
 .SECONDARY:
 FORCE:
-.PHONY: FORCE all bpf tests-user tests-build workloads workloads-sample benches fuzzers check $(CHECKS) format fuzz
+.PHONY: FORCE all bpf tests-user tests-build workloads workloads-sample benches fuzzers check $(CHECKS) format fuzz $(FUZZ_RUNS)
 
 -include $(shell find $(B) $(BPF_DIR) build/dep build/tests -name '*.d' 2>/dev/null)
 
