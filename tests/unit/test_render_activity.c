@@ -67,6 +67,68 @@ TEST(activity_sums_over_labels_that_it_does_not_show)
 	family_set_done(&now);
 }
 
+static void add_kind(struct family_set *set, enum family_id id, const char *kind, u64 n, u64 sum)
+{
+	static struct hist hists[32];
+	static size_t used;
+	struct sample *s = add(set, id, 0, "app", "interaction", kind);
+
+	hists[used] = (struct hist){ .sum = sum };
+	hists[used].counts[3] = n;
+	s->hist = &hists[used++];
+}
+
+/* Of each kind what was answered in the interval, dearest first. */
+TEST(activity_has_what_interactions_cost)
+{
+	struct family_set prev = { 0 }, now = { 0 };
+	struct activity a;
+
+	add(&now, FAM_PROCESS_UP, 1, "app", NULL, NULL);
+	add(&now, FAM_INTERACTIONS_IN_FLIGHT, 0, "app", "interaction", "GET /a");
+	add(&now, FAM_INTERACTIONS_IN_FLIGHT, 2, "app", "interaction", "GET /b");
+	add(&now, FAM_INTERACTIONS_IN_FLIGHT, 0, "app", "interaction", "GET /idle");
+	add_kind(&prev, FAM_INTERACTION_DURATION, "GET /a", 4, 400);
+	add_kind(&now, FAM_INTERACTION_DURATION, "GET /a", 6, 700);
+	add_kind(&now, FAM_INTERACTION_DURATION, "GET /b", 3, 90);
+	add_kind(&prev, FAM_INTERACTION_DURATION, "GET /idle", 3, 90);
+	add_kind(&now, FAM_INTERACTION_DURATION, "GET /idle", 3, 90);
+	add_kind(&prev, FAM_INTERACTION_CPU, "GET /a", 4, 40);
+	add_kind(&now, FAM_INTERACTION_CPU, "GET /a", 6, 50);
+	add_kind(&now, FAM_INTERACTION_CPU, "GET /b", 3, 80);
+	add_kind(&now, FAM_INTERACTION_SYSCALLS, "GET /b", 3, 12 * HIST_ONE);
+	activity_measure(&prev, &now, &now.families[FAM_PROCESS_UP].samples[0], &a);
+	CHECK_EQ_U64(a.nr_kinds, 2);
+	CHECK_STR(a.kinds[0].name, "GET /b");
+	CHECK_EQ_U64(a.kinds[0].answered, 3);
+	CHECK_EQ_U64(a.kinds[0].in_flight, 2);
+	CHECK_EQ_U64(a.kinds[0].cpu_ns, 80);
+	CHECK_EQ_U64(a.kinds[0].calls, 12 * HIST_ONE);
+	CHECK_STR(a.kinds[1].name, "GET /a");
+	CHECK_EQ_U64(a.kinds[1].answered, 2);
+	CHECK_EQ_U64(a.kinds[1].wall_ns, 300);
+	CHECK_EQ_U64(a.kinds[1].cpu_ns, 10);
+	activity_done(&a);
+	family_set_done(&prev);
+	family_set_done(&now);
+}
+
+/* Time in which no thread waits is no time off the CPU of the process. */
+TEST(activity_leaves_go_s_scheduler_out_of_the_threads)
+{
+	struct family_set now = { 0 };
+	struct activity a;
+
+	add(&now, FAM_PROCESS_UP, 1, "app", NULL, NULL);
+	add(&now, FAM_OFF_CPU, 5, "app", "reason", "futex");
+	add(&now, FAM_OFF_CPU, 700, "app", "reason", "go_scheduler");
+	activity_measure(NULL, &now, &now.families[FAM_PROCESS_UP].samples[0], &a);
+	CHECK_EQ_U64(a.nr_off_cpu, 1);
+	CHECK_EQ_U64(a.off_cpu[0].u, 5);
+	activity_done(&a);
+	family_set_done(&now);
+}
+
 TEST(activity_tells_processes_of_one_name_apart_by_pid)
 {
 	struct family_set now = { 0 };

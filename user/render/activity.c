@@ -100,6 +100,8 @@ static void measure_off_cpu(const struct scope *scope, struct activity *a)
 
 		if (!reason || !in_scope(scope, &f->samples[i]))
 			continue;
+		if (!strcmp(reason, "go_scheduler")) /* no thread waits then */
+			continue;
 		a->off_cpu_known = true;
 		if (a->nr_off_cpu == NR_REASONS || has_reason(a, reason))
 			continue;
@@ -296,6 +298,94 @@ static void measure_durables(const struct scope *scope, struct activity *a)
 	a->nr_durables = n;
 }
 
+/* --- interactions --- */
+
+static void fold_kind(struct kind_activity *row, enum family_id id, const struct hist *h,
+		      enum fold fold)
+{
+	switch (id) {
+	case FAM_INTERACTION_DURATION:
+		for (size_t i = 0; i < NR_HIST_BUCKETS; i++)
+			fold_amount(&row->answered, h->counts[i], fold);
+		fold_amount(&row->wall_ns, h->sum, fold);
+		break;
+	case FAM_INTERACTION_CPU:
+		fold_amount(&row->cpu_ns, h->sum, fold);
+		break;
+	case FAM_INTERACTION_OFF_CPU:
+		fold_amount(&row->off_cpu_ns, h->sum, fold);
+		break;
+	default:
+		fold_amount(&row->calls, h->sum, fold);
+		break;
+	}
+}
+
+static void fold_kinds(const struct scope *scope, const struct family_set *set, enum family_id id,
+		       enum fold fold, struct activity *a)
+{
+	for (size_t i = 0; set && i < set->families[id].nr_samples; i++) {
+		const struct sample *s = &set->families[id].samples[i];
+		const char *name = sample_label_value(s, "interaction");
+
+		if (!name || !in_scope(scope, s))
+			continue;
+		for (size_t k = 0; k < a->nr_kinds; k++) {
+			if (strcmp(a->kinds[k].name, name) != 0)
+				continue;
+			if (s->hist)
+				fold_kind(&a->kinds[k], id, s->hist, fold);
+			else
+				a->kinds[k].in_flight += s->u;
+		}
+	}
+}
+
+static int compare_kinds(const void *a, const void *b)
+{
+	const struct kind_activity *x = a, *y = b;
+
+	if (x->cpu_ns != y->cpu_ns)
+		return x->cpu_ns < y->cpu_ns ? 1 : -1;
+	if (x->answered != y->answered)
+		return x->answered < y->answered ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void measure_kinds(const struct scope *scope, struct activity *a)
+{
+	static const enum family_id hists[] = { FAM_INTERACTION_DURATION, FAM_INTERACTION_CPU,
+						FAM_INTERACTION_OFF_CPU, FAM_INTERACTION_SYSCALLS };
+	const struct family *f = &scope->now->families[FAM_INTERACTIONS_IN_FLIGHT];
+	size_t n = 0;
+
+	if (!f->nr_samples)
+		return;
+	a->kinds = calloc(f->nr_samples, sizeof(*a->kinds));
+	if (!a->kinds) {
+		a->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < f->nr_samples; i++) {
+		const char *name = sample_label_value(&f->samples[i], "interaction");
+
+		if (name && in_scope(scope, &f->samples[i]))
+			a->kinds[a->nr_kinds++].name = name;
+	}
+	fold_kinds(scope, scope->now, FAM_INTERACTIONS_IN_FLIGHT, FOLD_ADD, a);
+	for (size_t i = 0; i < sizeof(hists) / sizeof(hists[0]); i++) {
+		fold_kinds(scope, scope->now, hists[i], FOLD_ADD, a);
+		fold_kinds(scope, scope->prev, hists[i], FOLD_SUBTRACT, a);
+	}
+	for (size_t i = 0; i < a->nr_kinds; i++) {
+		if (a->kinds[i].answered || a->kinds[i].in_flight)
+			a->kinds[n++] = a->kinds[i];
+	}
+	a->nr_kinds = n;
+	if (n)
+		qsort(a->kinds, n, sizeof(a->kinds[0]), compare_kinds);
+}
+
 void activity_measure(const struct family_set *prev, const struct family_set *now,
 		      const struct sample *who, struct activity *ret_activity)
 {
@@ -318,11 +408,13 @@ void activity_measure(const struct family_set *prev, const struct family_set *no
 	measure_off_cpu(&scope, a);
 	measure_calls(&scope, a);
 	measure_durables(&scope, a);
+	measure_kinds(&scope, a);
 }
 
 void activity_done(struct activity *a)
 {
 	free(a->calls);
+	free(a->kinds);
 	*a = (struct activity){ 0 };
 }
 

@@ -33,6 +33,15 @@ struct named_amount {
 	u64 u;
 };
 
+/* One kind of interactions; what is not measured is 0. */
+struct kind_activity {
+	const char *name;
+	u64 in_flight; /* at the end of the interval */
+	/* Of those that were answered in it, and not aborted, all together. */
+	u64 answered, wall_ns, cpu_ns, off_cpu_ns;
+	u64 calls; /* in HIST_ONE */
+};
+
 struct activity {
 	const char *process;
 	const char *pid;			     /* NULL unless series have a pid label */
@@ -46,6 +55,8 @@ struct activity {
 	size_t nr_calls, cap_calls;
 	struct durable_activity durables[NR_DURABLES]; /* that happened */
 	size_t nr_durables;
+	struct kind_activity *kinds; /* most CPU time first; that were answered or are in flight */
+	size_t nr_kinds;
 	bool failed; /* memory ran out */
 };
 

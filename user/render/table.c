@@ -201,9 +201,9 @@ static void print_not_measured(const struct table_input *in, struct paper *p)
 		const struct sample *s = &groups->samples[i];
 		const char *reason;
 
-		if (s->u)
-			continue;
 		reason = group_reason(in->now, s);
+		if (s->u || !strcmp(reason, "not asked for"))
+			continue;
 		paper_begin(p, TABLE_INDENT, PAPER_FAINT, heading);
 		paper_item(p, PAPER_BAD, "%s%s", label_or(s, "group", "?"), reason[0] ? ":" : "");
 		paper_text(p, PAPER_PLAIN, reason);

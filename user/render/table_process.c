@@ -10,6 +10,8 @@
 /* Exact counts up to here; more digits would not fit their column. */
 #define MAX_EXACT_COUNT 10000000000ULL
 
+#define MAX_KIND_ROWS 8
+
 /* A column of text, whatever stands in it. */
 struct cell {
 	char text[HUMAN_WIDTH + 8];
@@ -287,6 +289,35 @@ static void print_durables(const struct table_input *in, const struct activity *
 		print_durable(in, &a->durables[i], p);
 }
 
+/* What one interaction of a kind costs: the mean over those that were answered. */
+static void print_kinds(const struct table_input *in, const struct activity *a, struct paper *p)
+{
+	if (!a->nr_kinds)
+		return;
+	print_row(p, PAPER_FAINT,
+		  (const char *[6]){ "interaction", in->totals ? "answered" : "answered/s", "took",
+				     "CPU", "off CPU", "calls" });
+	for (size_t i = 0; i < a->nr_kinds && i < MAX_KIND_ROWS; i++) {
+		const struct kind_activity *k = &a->kinds[i];
+		struct cell n = cell_events(in, k->answered);
+		struct cell took = cell_mean(k->wall_ns, k->answered);
+		struct cell cpu = cell_mean(k->cpu_ns, k->answered);
+		struct cell off = cell_mean(k->off_cpu_ns, k->answered);
+		char calls[HUMAN_WIDTH] = "-";
+
+		if (k->answered)
+			human_amount((double)k->calls / HIST_ONE / (double)k->answered, calls);
+		print_row(
+			p, PAPER_PLAIN,
+			(const char *[6]){ k->name, n.text, took.text, cpu.text, off.text, calls });
+	}
+	if (a->nr_kinds > MAX_KIND_ROWS) {
+		paper_begin(p, 0, PAPER_FAINT, "");
+		paper_item(p, PAPER_FAINT, "  %zu more kinds", a->nr_kinds - MAX_KIND_ROWS);
+		paper_end(p);
+	}
+}
+
 void table_print_process(const struct table_input *in, const struct activity *a, struct paper *p)
 {
 	print_title(a, p);
@@ -294,6 +325,7 @@ void table_print_process(const struct table_input *in, const struct activity *a,
 	print_off_cpu(in, a, p);
 	print_switches(in, a, p);
 	print_bytes(in, a, p);
+	print_kinds(in, a, p);
 	print_calls(in, a, p);
 	print_durables(in, a, p);
 }
