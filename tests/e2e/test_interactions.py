@@ -55,6 +55,12 @@ def costs(case):
                2 * requests)
     cpu = metrics.by("skyobserve_cpu_seconds_total", "interaction")
     case.at_least("CPU of the events", cpu[event], requests * 500e-6)
+    for resource, name in (("cpu", "cpu_seconds_total"), ("syscalls", "syscalls_total"), ("fsyncs", "fsyncs_total")):
+        all_of_it = metrics.sum(f"skyobserve_{name}")
+        background = metrics.sum(f"skyobserve_{name}", interaction="background")
+        case.between(f"unattributed {resource}", metrics.value("skyobserve_unattributed_ratio", resource=resource),
+                     background / all_of_it - 1e-6, background / all_of_it + 1e-6)
+    case.equal("unattributed fsyncs", metrics.value("skyobserve_unattributed_ratio", resource="fsyncs"), 0)
     # Two Ps: one burns all the time in the background, beside the events.
     case.at_least("CPU of the background", cpu["background"], 0.2 * sum(cpu.values()))
     wall = metrics.value("skyobserve_interaction_duration_seconds_sum", interaction=event)

@@ -361,6 +361,55 @@ static void publish_kind(struct publication *pub, const struct kind_snap *k)
 	label(pub, s, "reason", "go_scheduler");
 }
 
+static void publish_unattributed(struct publication *pub, const char *resource, u64 background,
+				 u64 all)
+{
+	struct sample *s;
+
+	if (!all)
+		return;
+	s = add_process(pub, FAM_UNATTRIBUTED, VALUE_REAL, 0);
+	s->real = (double)background / (double)all;
+	label(pub, s, "resource", resource);
+}
+
+static u64 sum_cells(const u64 *cells, u32 n)
+{
+	u64 sum = 0;
+
+	for (u32 i = 0; i < n; i++)
+		sum += cells[i];
+	return sum;
+}
+
+/* The background of a list of kinds is the one without a name. */
+static void publish_background(struct publication *pub, const struct kind_list *kinds)
+{
+	u64 cpu[2] = { 0 }, calls[2] = { 0 }, fsyncs[2] = { 0 };
+
+	for (size_t i = 0; i < kinds->n; i++) {
+		const struct kind_snap *k = &kinds->at[i];
+		u64 used[3] = { sum_cells(&k->cells[CELL_CPU], NR_MODES),
+				sum_cells(k->calls, NR_CALL_SLOTS) + k->cells[CELL_SMALL_SYSCALLS],
+				sum_cells(&k->cells[CELL_FSYNCS], NR_DURABLES) };
+
+		cpu[1] += used[0];
+		calls[1] += used[1];
+		fsyncs[1] += used[2];
+		if (k->name[0])
+			continue;
+		cpu[0] += used[0];
+		calls[0] += used[1];
+		fsyncs[0] += used[2];
+	}
+	if (pub->snap->groups[GROUP_SCHED].up)
+		publish_unattributed(pub, "cpu", cpu[0], cpu[1]);
+	if (pub->snap->groups[GROUP_SYSCALLS].up)
+		publish_unattributed(pub, "syscalls", calls[0], calls[1]);
+	if (pub->snap->groups[GROUP_FSYNC].up)
+		publish_unattributed(pub, "fsyncs", fsyncs[0], fsyncs[1]);
+}
+
 static void publish_interactions(struct publication *pub)
 {
 	const struct kind_list *kinds = &pub->m->kinds;
@@ -375,6 +424,7 @@ static void publish_interactions(struct publication *pub)
 	}
 	if (kinds->n)
 		(void)add_process(pub, FAM_SESSIONS, VALUE_COUNT, sessions);
+	publish_background(pub, kinds);
 	if (pub->m->goroutines && pub->snap->groups[GROUP_SCHED].up)
 		(void)add_process(pub, FAM_INTERACTION_SPLIT, VALUE_NS,
 				  pub->m->cells[CELL_SPLIT_CPU]);
