@@ -121,10 +121,10 @@ def each_metric_is_explained_by_any_of_its_names():
 def what_it_derives_is_right():
     """Some facts that are known, as samples of what is found by publishing made-up snapshots."""
     wants = {
-        "skyobserve_cpu_seconds_total": ("labels process, mode = user | system", "probe groups sched, syscalls",
+        "skyobserve_cpu_seconds_total": ("labels process, interaction, mode = user | system", "probe groups sched, syscalls",
                                          "identities cpu, cpu_stamps, modes, wall"),
         "skyobserve_context_switches_total": ("kind = voluntary | involuntary", "identities switches", "probe groups sched"),
-        "skyobserve_syscalls_total": ("labels process, syscall, abi (not on every series)", "identities syscalls",
+        "skyobserve_syscalls_total": ("labels process, interaction (not on every series), syscall, abi (not on", "identities syscalls",
                                       "probe groups syscalls"),
         "skyobserve_syscalls_in_flight": ("identities in_flight",),
         "skyobserve_fsyncs_total": ("via = syscall | io_uring", "probe groups fsync, io_uring", "also with --all"),

@@ -63,6 +63,29 @@ static void fill_events(struct process_snap *p)
 	p->nr_foreign = 1;
 }
 
+/* Interactions: the background, and a kind that has what the process has. */
+static int fill_kinds(struct process_snap *p, enum what_happens what, const char *text)
+{
+	struct kind_snap *k = calloc(2, sizeof(*k));
+
+	p->kinds = k;
+	if (!k)
+		return -ENOMEM;
+	p->nr_kinds = 2;
+	p->goroutines = true;
+	snprintf(k[1].name, sizeof(k[1].name), "%s", text);
+	k[1].account = 1;
+	memcpy(k[1].cells, p->cells, sizeof(k[1].cells));
+	if (p->calls)
+		memcpy(k[1].calls, p->calls, sizeof(k[1].calls));
+	if (what == HAPPENS_NOTHING)
+		return 0;
+	k[1].codes[0] = (struct code_count){ SOME_CODE, OUTCOME_NONE, 1 };
+	k[1].codes[1] = (struct code_count){ SOME_CODE, OUTCOME_GOOD, 1 };
+	k[1].nr_codes = 2;
+	return 0;
+}
+
 static void fill_ourselves(struct snapshot *snap)
 {
 	snap->maps = calloc(1, sizeof(*snap->maps));
@@ -126,11 +149,11 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 	if (what == HAPPENS_NOTHING) {
 		p->threads[0].cell.nr = NO_CALL;
 		p->threads[0].cell.enters = 0;
-		return 0;
+		return fill_kinds(p, what, text);
 	}
 	fill_events(p);
 	fill_ourselves(&m->snap);
-	return p->nr_foreign && m->snap.nr_programs ? 0 : -ENOMEM;
+	return p->nr_foreign && m->snap.nr_programs ? fill_kinds(p, what, text) : -ENOMEM;
 }
 
 static void made_up_done(struct made_up *m)
@@ -216,12 +239,18 @@ static void find_values(const struct family *quiet, const char *text, struct met
 
 /* --- groups and identities --- */
 
-/* Families that have fewer series in @set than in @full get @bit in their groups. */
+/*
+ * Families that have fewer series in @set than in @full get @bit in their groups. Interactions only
+ * divide what others count: those that go with them are theirs.
+ */
 static void note_fewer(const struct family_set *full, const struct family_set *set, u32 bit,
 		       struct metric_facts *facts)
 {
 	for (u32 i = 0; i < NR_FAMILIES; i++) {
-		if (set->families[i].nr_samples < full->families[i].nr_samples)
+		size_t n = set->families[i].nr_samples;
+		bool divided = bit == 1u << GROUP_INTERACTIONS && n;
+
+		if (n < full->families[i].nr_samples && !divided)
 			facts[i].groups |= bit;
 	}
 }
@@ -301,7 +330,7 @@ static void find_identities(struct made_up *m, struct metric_facts *facts)
 
 /* --- all --- */
 
-/* A process without details has no counts by name. */
+/* A process without details has no counts by name, and no interactions. */
 static int find_small_set(struct made_up *m, struct metric_facts *facts)
 {
 	struct process_snap *p = &m->snap.processes[0];
@@ -309,6 +338,7 @@ static int find_small_set(struct made_up *m, struct metric_facts *facts)
 	int r;
 
 	p->details = false;
+	p->nr_kinds = 0; /* not looked for, unless somebody asks for it */
 	p->calls[SOME_CALL] = 0;
 	p->nr_call_hists = p->nr_errors = p->nr_foreign = 0;
 	p->go = (struct go_stats){ 0 }; /* only targets are read */
