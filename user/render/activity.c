@@ -359,6 +359,7 @@ static void measure_kinds(const struct scope *scope, struct activity *a)
 	const struct family *f = &scope->now->families[FAM_INTERACTIONS_IN_FLIGHT];
 	size_t n = 0;
 
+	a->nr_kinds = 0;
 	if (!f->nr_samples)
 		return;
 	a->kinds = calloc(f->nr_samples, sizeof(*a->kinds));
