@@ -218,7 +218,16 @@ def run_stage(stage, options, skips, totals):
     print(f"-- {stage.name}: {seconds:.1f} s of {stage.budget_s} s{over}", flush=True)
 
 
+def heed_signals():
+    """Who runs us in the background of a shell, or with nohup, ignores some, and so would what we test."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL),
+                            (signal.SIGQUIT, signal.SIG_DFL)):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, handler)
+
+
 def main():
+    heed_signals()
     names = [s.name for s in STAGES]
     parser = argparse.ArgumentParser(description="Run the tests; see the top of this file.")
     parser.add_argument("stages", nargs="*", metavar="STAGE", help=" ".join(names))
