@@ -215,7 +215,7 @@ def killed(case):
     waiting.send(b"POST /_sky/event HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
     flying = {"interaction": "POST /_sky/event"}
     name = "skyobserve_interactions_in_flight"
-    lib.poll("it to be in flight", lambda: sample.observer.scrape().value(name, **flying) == 1)
+    lib.poll("it to be in flight", lambda: sample.observer.scrape().sum(name, **flying) == 1)
     sample.process.kill()
     last = lib.poll("its end", lambda: (
         lambda m: m if m.value("skyobserve_process_up") == 0 else None)(sample.observer.scrape()))
