@@ -157,6 +157,15 @@ def chosen_groups(case):
         case.equal(group, (row.state, row.found), (want, word))
 
 
+def typed_hooks(case):
+    """Where the kernel has typed tracepoints, all of ours are: one that the verifier refuses is loaded untyped."""
+    report = doctor(case)
+    if state(report, "typed tracepoints") != "ok":
+        raise lib.Skip("this kernel has no typed tracepoints")
+    for group in sorted(set(GROUPS) - {"go", "go_gc"}):
+        case.equal(group, report.rows[f"group {group}"].found, "typed tracepoint")
+
+
 def namespaces_are_seen(case):
     report = doctor(case, prefix=("unshare", "--pid", "--fork", "--mount-proc"))
     case.equal("status in a PID namespace", report.status, 0)
@@ -189,5 +198,5 @@ def nothing_is_left(case):
 if __name__ == "__main__":
     sys.exit(lib.main([(function.__name__, function) for function in (
         with_privilege, without_privilege, two_capabilities_are_enough, refused_groups_are_said, no_group_at_all,
-        the_chain_of_switches_is_measured, chosen_groups, namespaces_are_seen, wrong_words, a_full_disk_is_a_failure,
-        nothing_is_left)]))
+        the_chain_of_switches_is_measured, chosen_groups, typed_hooks, namespaces_are_seen, wrong_words,
+        a_full_disk_is_a_failure, nothing_is_left)]))

@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "user/base/clock.h"
+#include "user/base/signals.h"
 #include "user/broker/calls.h"
 #include "user/broker/watches.h"
 #include "user/proc/sockets.h"
@@ -152,21 +152,6 @@ static bool answer(struct broker *b, const struct broker_request *r)
 	return send_reply(b);
 }
 
-/*
- * The serving process tells us when it is over, by closing its end: signals for the whole group or
- * session (Ctrl-C, systemd) must not, since the last summary is still to be made.
- */
-static void ignore_signals(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
-	sigset_t none;
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		(void)signal(signals[i], SIG_IGN);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Nothing of what the parent has open, but stderr for the reports of sanitizers. */
 static int keep_only(int fd)
 {
@@ -190,7 +175,9 @@ static int begin(struct broker *b, int fd)
 
 	if (r)
 		return r;
-	ignore_signals();
+	/* The serving process closes its end when it is over: its last summary is still to be made.
+	 */
+	signals_leave_to_parent();
 	(void)prctl(PR_SET_NAME, "skyobserve-brok"); /* for who lists processes */
 	if (b->config->max_go) {
 		b->watches = watches_new(b->config->max_go);

@@ -21,6 +21,7 @@
 #include "user/base/clock.h"
 #include "user/base/privilege.h"
 #include "user/base/seccomp.h"
+#include "user/base/signals.h"
 
 /* Long enough that a clock tick does not matter, short enough to cost 0.5 % of each CPU. */
 #define LOOP_NS (5 * NS_PER_MS)
@@ -115,18 +116,6 @@ static void give_up_privileges(int fd)
 	(void)seccomp_allow_only(rules, sizeof(rules) / sizeof(rules[0]), ENOSYS);
 }
 
-/* Its end is that of the pipe's reader: Ctrl-C is for the one who writes the file. */
-static void ignore_signals(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE };
-	sigset_t none;
-
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		(void)signal(signals[i], SIG_IGN);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* One loop on @cpu, told. False: nobody reads it any more. */
 static bool run_on(u32 cpu, u64 steps)
 {
@@ -160,7 +149,7 @@ __attribute__((noreturn)) static void run(int fd)
 	cpu_set_t all;
 	u64 steps;
 
-	ignore_signals();
+	signals_leave_to_parent(); /* the pipe's reader ends it */
 	if (sched_getaffinity(0, sizeof(all), &all))
 		_exit(1);
 	give_up_privileges(fd);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "user/base/log.h"
-#include "user/cmd/input_file.h"
+#include "user/base/input_file.h"
 #include "user/cmd/output_file.h"
 #include "user/cmd/print.h"
 #include "user/cmd/record_open.h"

@@ -123,16 +123,7 @@ int ended_copy(const struct ended *ended, struct process_snap *ret_processes,
 		int r;
 
 		*to = *from;
-		to->calls = NULL;
-		to->hists = NULL;
-		to->call_hists = NULL;
-		to->errors = NULL;
-		to->foreign = NULL;
-		to->threads = NULL;
-		to->gc = NULL;
-		to->kinds = NULL;
-		to->nr_kinds = 0;
-		to->nr_call_hists = to->nr_errors = to->nr_foreign = to->nr_threads = 0;
+		process_snap_forget(to);
 		ret_totals[(*n)++] = ended->totals[i];
 		r = process_snap_add(to, from);
 		if (r)

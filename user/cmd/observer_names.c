@@ -77,7 +77,10 @@ static int place(struct observer *o, struct observed *p, struct process_snap *sn
 	bool shown = p->name && p->name->shown;
 	int r = 0;
 
-	/* Kinds cannot be left to others: they are of targets, whose names are pinned. */
+	/*
+	 * Kinds cannot be left to others. Targets, whose names are pinned, need not; where a
+	 * process that is none has them, and found no name, it stays among the others.
+	 */
 	if (p->placed && shown && !p->shown && !snap->nr_kinds)
 		r = leave_to_others(o, p, snap, totals);
 	if (!p->placed || !shown || !snap->nr_kinds)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/cmd/input_file.h"
+#include "user/base/input_file.h"
 #include "user/crosscheck/rules.h"
 
 int rules_file_read(const char *name, struct buf *ret_text, struct err *err)

@@ -6,44 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_error(struct merged *m, const struct error_count *e)
-{
-	struct error_count *grown;
-
-	for (size_t i = 0; i < m->nr_errors; i++) {
-		struct error_count *have = &m->errors[i];
-
-		if (have->kind == e->kind && have->id == e->id && have->code == e->code) {
-			have->n += e->n;
-			return 0;
-		}
-	}
-	grown = realloc(m->errors, (m->nr_errors + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	m->errors = grown;
-	grown[m->nr_errors++] = *e;
-	return 0;
-}
-
-static int add_foreign(struct merged *m, const struct foreign_count *f)
-{
-	struct foreign_count *grown;
-
-	for (size_t i = 0; i < m->nr_foreign; i++) {
-		if (m->foreign[i].abi == f->abi && m->foreign[i].nr == f->nr) {
-			m->foreign[i].n += f->n;
-			return 0;
-		}
-	}
-	grown = realloc(m->foreign, (m->nr_foreign + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	m->foreign = grown;
-	grown[m->nr_foreign++] = *f;
-	return 0;
-}
-
 static int add_flight(struct merged *m, const struct task_record *rec)
 {
 	const struct thread_cell *c = &rec->cell;
@@ -128,9 +90,9 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 		m->has_call_hist[h->nr] = true;
 	}
 	for (size_t k = 0; k < p->nr_errors && !r; k++)
-		r = add_error(m, &p->errors[k]);
+		r = error_counts_add(&m->errors, &m->nr_errors, &p->errors[k]);
 	for (size_t k = 0; k < p->nr_foreign && !r; k++)
-		r = add_foreign(m, &p->foreign[k]);
+		r = foreign_counts_add(&m->foreign, &m->nr_foreign, &p->foreign[k]);
 	if (!r)
 		r = kinds_add(&m->kinds, p->kinds, p->nr_kinds);
 	for (size_t k = 0; k < p->nr_threads && !r; k++)

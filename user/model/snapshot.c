@@ -24,6 +24,11 @@ void process_snap_done(struct process_snap *p)
 	free(p->kinds);
 	free(p->threads);
 	free(p->gc);
+	process_snap_forget(p);
+}
+
+void process_snap_forget(struct process_snap *p)
+{
 	p->calls = NULL;
 	p->hists = NULL;
 	p->call_hists = NULL;
@@ -33,6 +38,44 @@ void process_snap_done(struct process_snap *p)
 	p->threads = NULL;
 	p->gc = NULL;
 	p->nr_call_hists = p->nr_errors = p->nr_foreign = p->nr_kinds = p->nr_threads = 0;
+}
+
+int error_counts_add(struct error_count **at, size_t *n, const struct error_count *more)
+{
+	struct error_count *grown;
+
+	for (size_t i = 0; i < *n; i++) {
+		struct error_count *had = &(*at)[i];
+
+		if (had->kind == more->kind && had->id == more->id && had->code == more->code) {
+			had->n += more->n;
+			return 0;
+		}
+	}
+	grown = realloc(*at, (*n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*at = grown;
+	grown[(*n)++] = *more;
+	return 0;
+}
+
+int foreign_counts_add(struct foreign_count **at, size_t *n, const struct foreign_count *more)
+{
+	struct foreign_count *grown;
+
+	for (size_t i = 0; i < *n; i++) {
+		if ((*at)[i].abi == more->abi && (*at)[i].nr == more->nr) {
+			(*at)[i].n += more->n;
+			return 0;
+		}
+	}
+	grown = realloc(*at, (*n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*at = grown;
+	grown[(*n)++] = *more;
+	return 0;
 }
 
 void snapshot_done(struct snapshot *snap)

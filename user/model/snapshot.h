@@ -204,6 +204,12 @@ void snapshot_done(struct snapshot *snap);
 int process_snap_add_details(struct process_snap *p, bool hists);
 /* Free the arrays of @p and forget them. */
 void process_snap_done(struct process_snap *p);
+/* Forget the arrays of @p: they are another's. */
+void process_snap_forget(struct process_snap *p);
+
+/* Add a count to that of the same key in the list *@at of *@n, or put it behind. 0 or -ENOMEM. */
+int error_counts_add(struct error_count **at, size_t *n, const struct error_count *more);
+int foreign_counts_add(struct foreign_count **at, size_t *n, const struct foreign_count *more);
 
 /* Add each u64 of the @bytes at @more to that at @sum: cells, calls, histograms. */
 void counters_add(void *sum, const void *more, size_t bytes);

@@ -25,44 +25,6 @@ static int add_call_hist(struct process_snap *p, const struct call_hist *h)
 	return 0;
 }
 
-static int add_error(struct process_snap *p, const struct error_count *e)
-{
-	struct error_count *grown;
-
-	for (size_t i = 0; i < p->nr_errors; i++) {
-		struct error_count *had = &p->errors[i];
-
-		if (had->kind == e->kind && had->id == e->id && had->code == e->code) {
-			had->n += e->n;
-			return 0;
-		}
-	}
-	grown = realloc(p->errors, (p->nr_errors + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	p->errors = grown;
-	grown[p->nr_errors++] = *e;
-	return 0;
-}
-
-static int add_foreign(struct process_snap *p, const struct foreign_count *f)
-{
-	struct foreign_count *grown;
-
-	for (size_t i = 0; i < p->nr_foreign; i++) {
-		if (p->foreign[i].abi == f->abi && p->foreign[i].nr == f->nr) {
-			p->foreign[i].n += f->n;
-			return 0;
-		}
-	}
-	grown = realloc(p->foreign, (p->nr_foreign + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	p->foreign = grown;
-	grown[p->nr_foreign++] = *f;
-	return 0;
-}
-
 static int add_kinds(struct process_snap *sum, const struct process_snap *p)
 {
 	struct kind_list list = { sum->kinds, sum->nr_kinds };
@@ -105,9 +67,9 @@ int process_snap_add(struct process_snap *sum, const struct process_snap *p)
 	for (size_t i = 0; i < p->nr_call_hists && !r; i++)
 		r = add_call_hist(sum, &p->call_hists[i]);
 	for (size_t i = 0; i < p->nr_errors && !r; i++)
-		r = add_error(sum, &p->errors[i]);
+		r = error_counts_add(&sum->errors, &sum->nr_errors, &p->errors[i]);
 	for (size_t i = 0; i < p->nr_foreign && !r; i++)
-		r = add_foreign(sum, &p->foreign[i]);
+		r = foreign_counts_add(&sum->foreign, &sum->nr_foreign, &p->foreign[i]);
 	if (!r)
 		r = add_kinds(sum, p);
 	return r ? r : add_gc(sum, p);

@@ -4,13 +4,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "user/base/buf.h"
+#include "user/base/input_file.h"
 #include "user/pprof/decode.h"
 #include "user/pprof/gunzip.h"
-
-#define CHUNK_BYTES 65536
 
 /*
  * What people have instead, by its first bytes.
@@ -75,32 +73,10 @@ int pprof_parse(struct span bytes, struct profile *ret_profile, struct err *err)
 	return r;
 }
 
-static int read_all(int fd, struct buf *ret_buf, struct err *err)
-{
-	char chunk[CHUNK_BYTES];
-
-	for (;;) {
-		ssize_t n = read(fd, chunk, sizeof(chunk));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(err, -errno, "reading it: %s", strerror(errno));
-		if (!n)
-			return 0;
-		buf_add(ret_buf, chunk, (size_t)n);
-		if (ret_buf->failed)
-			return err_set(err, -ENOMEM, "no memory for it");
-		if (ret_buf->len > PPROF_MAX_FILE_BYTES)
-			return err_set(err, -EFBIG, "it has more than %u MiB",
-				       PPROF_MAX_FILE_BYTES >> 20);
-	}
-}
-
 int pprof_read(int fd, struct profile *ret_profile, struct err *err)
 {
 	struct buf file = { 0 };
-	int r = read_all(fd, &file, err);
+	int r = input_file_read(fd, PPROF_MAX_FILE_BYTES, &file, err);
 
 	if (!r)
 		r = pprof_parse((struct span){ (const u8 *)file.bytes, file.len }, ret_profile,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading a file as bytes. Knows nothing of what is in it. */
-#include "user/cmd/input_file.h"
+#include "user/base/input_file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The bytes of a file that somebody named. */
-#ifndef SKYOBSERVE_CMD_INPUT_FILE_H
-#define SKYOBSERVE_CMD_INPUT_FILE_H
+#ifndef SKYOBSERVE_BASE_INPUT_FILE_H
+#define SKYOBSERVE_BASE_INPUT_FILE_H
 
 #include "user/base/buf.h"
 #include "user/base/err.h"
@@ -12,4 +12,4 @@
  */
 int input_file_read(int fd, size_t max_bytes, struct buf *ret_bytes, struct err *err);
 
-#endif /* SKYOBSERVE_CMD_INPUT_FILE_H */
+#endif /* SKYOBSERVE_BASE_INPUT_FILE_H */
