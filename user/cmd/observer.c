@@ -411,6 +411,15 @@ void observer_want_file(struct observer *o, size_t i, u64 inode, u64 device)
 	bpf_session_want_file(o->session, (u32)i, inode, device);
 }
 
+bool observer_observes(const struct observer *o, pid_t pid)
+{
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (o->processes[i].id.pid == pid && o->processes[i].alive)
+			return true;
+	}
+	return false;
+}
+
 bool observer_began_later(const struct observer *o, size_t i)
 {
 	return o->processes[i].id.start_ticks > o->open_ticks;

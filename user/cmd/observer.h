@@ -57,6 +57,9 @@ void observer_want_file(struct observer *o, size_t i, u64 inode, u64 device);
  */
 void observer_seal(struct observer *o);
 
+/* Whether a live process of that number is observed by itself. */
+bool observer_observes(const struct observer *o, pid_t pid);
+
 /*
  * Process @i began after the observer was opened. If a target like that was found by looking for
  * it (observer_add), its first part is lost: observer_count_late counts it among the drops.

@@ -40,6 +40,8 @@ struct serve {
 	struct program program;
 	struct kinds_choice kinds; /* until the observer is open */
 	u64 rescanned_ns;
+	struct pid_list found_once; /* see targets_rescan */
+	bool look_again;	    /* soon */
 	int epoll_fd, signal_fd, timer_fd, refresh_fd, duration_fd;
 	bool stop;
 	bool is_long_enough; /* a record */
@@ -233,8 +235,11 @@ static void on_refresh(struct serve *s)
 	targets_say_come(s->observer);
 	program_check(&s->program, observer_now());
 	/* Looking through /proc is dearer than through our own slots: once a second. */
-	if (observer_now() - s->rescanned_ns >= NS_PER_SEC) {
-		(void)targets_rescan(s->observer, s->broker, s->options);
+	if (s->look_again || observer_now() - s->rescanned_ns >= NS_PER_SEC) {
+		bool fresh = targets_rescan(s->observer, s->broker, s->options, &s->found_once);
+
+		/* Once: some that are found cannot be observed. */
+		s->look_again = fresh && !s->look_again;
 		s->rescanned_ns = observer_now();
 	}
 	/* A scrape that folds in who just ended takes the event of the end away. */
@@ -497,6 +502,7 @@ static int serve(const struct options *options, bool live, struct recorder *reco
 	}
 	program_done(&s.program);
 	kinds_choice_done(&s.kinds);
+	free(s.found_once.pids);
 	http_server_free(s.http);
 	observer_free(s.observer);
 	broker_client_free(s.broker);

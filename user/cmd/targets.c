@@ -255,32 +255,62 @@ void targets_say_come(struct observer *o)
 		say_target(id);
 }
 
-size_t targets_rescan(struct observer *o, struct broker_client *broker,
-		      const struct options *options)
+static bool contains(const struct pid_list *list, pid_t pid)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (list->pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Keep those of @list that are not observed: they are taken in if they are still there next time.
+ */
+static void keep_new(const struct observer *o, struct pid_list *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (!observer_observes(o, list->pids[i]))
+			list->pids[n++] = list->pids[i];
+	}
+	list->n = n;
+}
+
+bool targets_rescan(struct observer *o, struct broker_client *broker, const struct options *options,
+		    struct pid_list *seen)
 {
 	struct look_wanted wanted;
 	struct pid_list list = { 0 };
-	size_t added = 0;
+	bool waits;
 	int r;
 
 	serve_wanted(options, &wanted);
 	if (!wanted.comms.n && !wanted.exes.n && !wanted.cgroups.n)
-		return 0;
+		return false;
+	/* Into a control group a process comes at any time of its life. */
+	waits = seen && !wanted.cgroups.n;
 	r = broker_find(broker, &wanted, &list);
 	if (r)
 		log_warn_once("%s: %s", wanted.cgroups.n ? "--cgroup" : "looking for processes",
 			      strerror(-r));
 	for (size_t i = 0; i < list.n; i++) {
-		if (list.pids[i] == getpid() || list.pids[i] == broker_client_pid(broker) ||
-		    !add_found(o, list.pids[i]))
+		pid_t pid = list.pids[i];
+
+		if (pid == getpid() || pid == broker_client_pid(broker) ||
+		    (waits && !contains(seen, pid)) || !add_found(o, pid))
 			continue;
-		added++;
-		/* Into a control group a process comes at any time of its life. */
 		if (!wanted.cgroups.n)
 			count_if_late(o, observer_processes(o) - 1);
 	}
-	free(list.pids);
-	return added;
+	if (!waits) {
+		free(list.pids);
+		return false;
+	}
+	keep_new(o, &list);
+	free(seen->pids);
+	*seen = list;
+	return seen->n != 0;
 }
 
 enum exit_status targets_add(struct observer *o, struct broker_client *broker,
@@ -293,7 +323,7 @@ enum exit_status targets_add(struct observer *o, struct broker_client *broker,
 	if (options->all && observer_add_all(o, err))
 		return EXIT_MISSING;
 	targets_want_files(o, broker, options);
-	(void)targets_rescan(o, broker, options);
+	(void)targets_rescan(o, broker, options, NULL);
 	if (observer_processes(o)) {
 		if (!options->all)
 			warn_if_different(o);

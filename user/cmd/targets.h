@@ -43,9 +43,12 @@ void targets_say_come(struct observer *o);
 
 /*
  * Take in what appeared since of --comm, --exe and --cgroup, found by @broker (which may be NULL).
- * Returns how many. Those that cannot be observed are said once on stderr.
+ * Those that cannot be observed are said once on stderr. One of --comm or --exe that is not in
+ * @seen, the new ones of the last look, is only noted there: it may be in the middle of its exec,
+ * and the programs are about to take it in. Returns whether there are such: look again soon. @seen
+ * is NULL at the beginning; its pids are to be freed.
  */
-size_t targets_rescan(struct observer *o, struct broker_client *broker,
-		      const struct options *options);
+bool targets_rescan(struct observer *o, struct broker_client *broker, const struct options *options,
+		    struct pid_list *seen);
 
 #endif /* SKYOBSERVE_CMD_TARGETS_H */
