@@ -93,6 +93,16 @@ TEST(a_star_counts_only_at_an_end)
 	rules_done(&rules);
 }
 
+TEST(a_plus_after_a_character_is_free)
+{
+	struct rules rules;
+
+	parse("version 1\nbucket many self /^a+b+c+[de]+f+(g+h+)+$/\n", &rules);
+	CHECK_STR(BUCKET(&rules, "abcdefghgh"), "many");
+	CHECK_STR(BUCKET(&rules, "abcdef"), "");
+	rules_done(&rules);
+}
+
 TEST(regular_expressions_may_hold_blanks_and_slashes)
 {
 	struct rules rules;
@@ -179,6 +189,9 @@ TEST(faults_name_the_line_and_the_word)
 		{ "version 1\nbucket a self /b(/\n", "line 2: `b(`: " },
 		{ "version 1\nbucket a self /(b)\\1/\n", "a reference back is refused" },
 		{ "version 1\nbucket a self /b{9}/\n", "{} is refused" },
+		{ "version 1\nbucket a self /((((b+)+)+)+)+/\n",
+		  "more than one + after a group" },
+		{ "version 1\nbucket a self /b+++++/\n", "more than one + after a group" },
 		{ "version 1\nbucket a any\nsum s a\n", "is written NAME = BUCKET..., not `a`" },
 		{ "version 1\nbucket a any\nsum s =\n", "a bucket is missing" },
 		{ "version 1\nbucket a any\nsum s = b\n", "no line above has a bucket `b`" },
@@ -206,6 +219,16 @@ TEST(limits_are_said)
 	memset(text, '#', sizeof(text) - 1);
 	CHECK_EQ_INT(rules_parse(text_of(text), &rules, &err), -E2BIG);
 	rules_done(&rules);
+	memset(text, 'b', RULES_MAX_REGEX_LEN + 40);
+	memcpy(text, "version 1\nbucket a self /", 25);
+	strcpy(text + 25 + RULES_MAX_REGEX_LEN + 1, "/\n");
+	CHECK_EQ_INT(rules_parse(text_of(text), &rules, &err), -EINVAL);
+	CHECK(strstr(err.text, "more than 256 bytes are refused in"));
+	rules_done(&rules);
+	strcpy(text + 25 + RULES_MAX_REGEX_LEN, "/\n");
+	CHECK_EQ_INT(rules_parse(text_of(text), &rules, &err), 0);
+	rules_done(&rules);
+	memset(text, '#', sizeof(text) - 1);
 	text[RULES_MAX_LINE] = '\0';
 	CHECK_EQ_INT(rules_parse(text_of(text), &rules, &err), -E2BIG);
 	CHECK(strstr(err.text, "line 1: longer than"));

@@ -35,13 +35,16 @@
 #include "user/base/span.h"
 
 /* A file of rules is written by hand: these are far beyond what one needs. */
-#define RULES_MAX_BYTES	     (64u << 10)
-#define RULES_MAX_LINE	     2048
-#define RULES_MAX_PATTERNS   256
-#define RULES_MAX_CONDITIONS 512
-#define RULES_MAX_RULES	     256
-#define RULES_MAX_NAMES	     64 /* of buckets, of overlaps, of sums */
-#define RULES_NONE	     (~0u)
+#define RULES_MAX_BYTES	    (64u << 10)
+#define RULES_MAX_LINE	    2048
+#define RULES_MAX_REGEX_LEN 256
+/* of + after a group or a repeat: each may double what the C library makes of the expression */
+#define RULES_MAX_REGEX_DOUBLINGS 1
+#define RULES_MAX_PATTERNS	  256
+#define RULES_MAX_CONDITIONS	  512
+#define RULES_MAX_RULES		  256
+#define RULES_MAX_NAMES		  64 /* of buckets, of overlaps, of sums */
+#define RULES_NONE		  (~0u)
 
 enum rule_aspect {
 	RULE_FUNC,

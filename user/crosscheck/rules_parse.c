@@ -99,18 +99,27 @@ static char *want_word(struct reading *r, const char *what)
 }
 
 /*
- * Memory and time of the C library's matcher are bounded without them: repeats are unrolled, one in
- * another to any size, and references back are tried in every way.
+ * Memory and time of the C library's matcher are bounded without them: {} and + are unrolled, one
+ * in another to any size (each + of a group doubles it), sets of states grow with the square of the
+ * length, and references back are tried in every way.
  */
 static const char *refused_in_regex(const char *text)
 {
-	for (; *text; text++) {
+	u32 doublings = 0;
+	char before = 0;
+
+	if (strlen(text) > RULES_MAX_REGEX_LEN)
+		return "more than 256 bytes are refused in";
+	for (; *text; before = *text++) {
 		if (*text == '\\' && text[1]) {
 			if (text[1] >= '1' && text[1] <= '9')
 				return "a reference back is refused in";
 			text++;
 		} else if (*text == '{') {
 			return "{} is refused in";
+		} else if (*text == '+' && before && strchr(")+*?", before)) {
+			if (++doublings > RULES_MAX_REGEX_DOUBLINGS)
+				return "more than one + after a group or a repeat is refused in";
 		}
 	}
 	return NULL;
