@@ -221,11 +221,11 @@ TEST(limits_are_said)
 	rules_done(&rules);
 	memset(text, 'b', RULES_MAX_REGEX_LEN + 40);
 	memcpy(text, "version 1\nbucket a self /", 25);
-	strcpy(text + 25 + RULES_MAX_REGEX_LEN + 1, "/\n");
+	memcpy(text + 25 + RULES_MAX_REGEX_LEN + 1, "/\n", 3);
 	CHECK_EQ_INT(rules_parse(text_of(text), &rules, &err), -EINVAL);
 	CHECK(strstr(err.text, "more than 256 bytes are refused in"));
 	rules_done(&rules);
-	strcpy(text + 25 + RULES_MAX_REGEX_LEN, "/\n");
+	memcpy(text + 25 + RULES_MAX_REGEX_LEN, "/\n", 3);
 	CHECK_EQ_INT(rules_parse(text_of(text), &rules, &err), 0);
 	rules_done(&rules);
 	memset(text, '#', sizeof(text) - 1);
