@@ -145,8 +145,8 @@ int regress_jackknife(const double *rows, const double *y, const size_t *cluster
 		      const struct regression *fit, size_t nr_clusters,
 		      double ret_se[MAX_REGRESSORS])
 {
-	double spread[MAX_REGRESSORS] = { 0 }, some_y[MAX_REGRESSED];
-	double some[MAX_REGRESSED * MAX_REGRESSORS];
+	double spread[MAX_REGRESSORS] = { 0 }, some_y[MAX_REGRESSED] = { 0 };
+	double some[MAX_REGRESSED * MAX_REGRESSORS] = { 0 };
 	struct regression part;
 
 	for (size_t g = 0; g < nr_clusters; g++) {
