@@ -9,6 +9,7 @@
 #include "user/cmd/crosscheck.h"
 #include "user/cmd/doctor.h"
 #include "user/cmd/explain.h"
+#include "user/cmd/fit.h"
 #include "user/cmd/inspect.h"
 #include "user/cmd/options.h"
 #include "user/cmd/profile.h"
@@ -33,6 +34,7 @@ static const struct command {
 	  "what targets do in a window, into a file: -o FILE [--duration T]" },
 	{ "report", cmd_report, "what a record says, whether it is valid: FILE... [--json]" },
 	{ "compare", cmd_compare, "records of repeated runs beside each other: A... -- B..." },
+	{ "fit", cmd_fit, "how costs grow with X, from records: X:FILE... [--knee pN=T]" },
 	{ "doctor", cmd_doctor, "what this machine has of what is needed, and the remedy" },
 	{ "inspect", cmd_inspect, "what is known of a program: --pid PID, or FILE" },
 	{ "profile", cmd_profile, "what a pprof FILE says: values, cut stacks, top functions" },
@@ -55,13 +57,11 @@ static int cmd_help(const struct options *options)
 		buf_printf(&out, "  %-31s %s\n", commands[i].name, commands[i].help);
 	buf_char(&out, '\n');
 	options_help(&out);
-	buf_str(&out, "\nExit status: 0 good; 1 failed, or a claim is refuted; 2 a claim is "
-		      "unresolved; 3 the\n"
-		      "target is gone, or the run is invalid; 64 wrong command line; 69 something "
-		      "is missing\n"
-		      "(privilege, kernel feature). With -- COMMAND its own: 128 and the signal it "
-		      "died of;\n"
-		      "127 if it was not found, 126 if it cannot be executed.\n");
+	buf_str(&out,
+		"\nExit status: 0 good; 1 failed, or a claim is refuted; 2 unresolved; 3 the "
+		"target is gone,\nor the run is invalid; 64 wrong command line; 69 something is "
+		"missing (privilege, feature).\nWith -- COMMAND its own: 128 and the signal it "
+		"died of; 127 if not found, 126 if not executable.\n");
 	status = print_whole(&out, EXIT_GOOD);
 	buf_done(&out);
 	return status;

@@ -37,9 +37,10 @@ LIBRARIES = (
 # Every stage of user/ may include itself and these; cmd wires the stages, so it may include all.
 SHARED_STAGES = ("base", "model")
 # Those that may include something else: base nothing, model base, runtimes also the file that they read, the broker
-# whatever it reads for the serving process, the cross-check the statistics.
+# whatever it reads for the serving process, the cross-check and fits the statistics.
 SHARED_MAY = {"base": (), "model": ("base",), "runtime": ("base", "model", "elf"),
-             "broker": ("base", "model", "proc", "elf", "runtime"), "crosscheck": ("base", "model", "stats")}
+             "broker": ("base", "model", "proc", "elf", "runtime"), "crosscheck": ("base", "model", "stats"),
+             "fit": ("base", "model", "stats")}
 WIRING = ("cmd", "main.c")
 
 # First match wins. Headers of tests may be shared with the BPF programs of the tests.

@@ -251,6 +251,7 @@ void options_done(struct options *options)
 	free(options->records.word);
 	free(options->routes.word);
 	free(options->goods.word);
+	free(options->ofs.word);
 	*options = (struct options){ 0 };
 }
 

@@ -19,7 +19,8 @@ struct words {
 struct options {
 	const char *command; /* "serve" if none was given */
 	struct words rest;   /* words that belong to no option */
-	struct words pids, comms, exes, cgroups, listen, hosts, routes, goods, profiles, records;
+	struct words pids, comms, exes, cgroups, listen, hosts, routes, goods, profiles, records,
+		ofs;
 	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
 	u64 given;	 /* a bit per row of options.def: it was there */
 	bool pids_given; /* --pid was there, even with nothing behind it */
@@ -33,6 +34,8 @@ struct options {
 	/* Of cross-checks. */
 	const char *junit;
 	bool unresolved_ok;
+	/* Of fits. */
+	const char *x, *kind, *knee;
 };
 
 /*

@@ -15,7 +15,7 @@ static const struct row {
 	enum family_id family;
 	bool each; /* also per interaction of a kind */
 } rows[] = {
-	{ "CPU", NULL, NULL, FAM_CPU, true },
+	{ SUMMARY_CPU, NULL, NULL, FAM_CPU, true },
 	{ "CPU, user", "mode", "user", FAM_CPU, true },
 	{ "CPU, system", "mode", "system", FAM_CPU, true },
 	{ "off CPU, run_queue", "reason", "run_queue", FAM_OFF_CPU, false },
@@ -38,21 +38,6 @@ static const struct row {
 
 #define NR_ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static void add(struct summary *s, const char *group, const char *what, enum quantity_unit unit,
-		double value)
-{
-	struct quantity *q = &s->at[s->n];
-
-	if (s->n == MAX_QUANTITIES) {
-		s->left_out++;
-		return;
-	}
-	*q = (struct quantity){ .unit = unit, .value = value };
-	snprintf(q->group, sizeof(q->group), "%s", group);
-	snprintf(q->what, sizeof(q->what), "%s", what);
-	s->n++;
-}
-
 static enum quantity_unit unit_of(enum family_id id)
 {
 	if (!strcmp(family_descs[id].unit, "seconds"))
@@ -60,14 +45,37 @@ static enum quantity_unit unit_of(enum family_id id)
 	return !strcmp(family_descs[id].unit, "bytes") ? QUANTITY_BYTES : QUANTITY_COUNT;
 }
 
-/* Whose rows: the samples with these labels (there is room for one more), divided by @n. */
+/*
+ * Whose rows: the samples with these labels, of the process and of its kind if there is one (there
+ * is room for one more), divided by @n.
+ */
 struct account {
 	const struct record *r;
 	struct label labels[3];
 	size_t nr_labels;
+	enum quantity_per per;
 	char group[160];
 	double n;
 };
+
+static void add(struct summary *s, const struct account *a, const char *what,
+		enum quantity_unit unit, double value)
+{
+	struct quantity *q = &s->at[s->n];
+
+	if (s->n == MAX_QUANTITIES) {
+		s->left_out++;
+		return;
+	}
+	*q = (struct quantity){ .unit = unit, .per = a->per, .value = value };
+	snprintf(q->group, sizeof(q->group), "%s", a->group);
+	snprintf(q->what, sizeof(q->what), "%s", what);
+	if (a->nr_labels > 0)
+		snprintf(q->process, sizeof(q->process), "%s", a->labels[0].value);
+	if (a->nr_labels > 1)
+		snprintf(q->kind, sizeof(q->kind), "%s", a->labels[1].value);
+	s->n++;
+}
 
 static void add_rows(struct summary *s, struct account *a, bool each_only)
 {
@@ -83,9 +91,23 @@ static void add_rows(struct summary *s, struct account *a, bool each_only)
 			a->labels[nr_labels++] = (struct label){ row->label, row->value };
 		if (record_delta(a->r, row->family, a->labels, nr_labels, &grown))
 			continue;
-		add(s, a->group, row->what, unit,
+		add(s, a, row->what, unit,
 		    (double)grown / a->n / (unit == QUANTITY_SECONDS ? (double)NS_PER_SEC : 1));
 	}
+}
+
+static void add_latency(struct summary *s, const struct account *a, const struct hist *hist)
+{
+	struct latency *l = &s->latencies[s->nr_latencies];
+
+	if (s->nr_latencies == MAX_LATENCIES) {
+		s->left_out++;
+		return;
+	}
+	snprintf(l->process, sizeof(l->process), "%s", a->labels[0].value);
+	snprintf(l->kind, sizeof(l->kind), "%s", a->labels[1].value);
+	l->hist = *hist;
+	s->nr_latencies++;
 }
 
 static void add_duration(struct summary *s, const struct account *a)
@@ -99,9 +121,11 @@ static void add_duration(struct summary *s, const struct account *a)
 		return;
 	for (u32 i = 0; i < NR_HIST_BUCKETS; i++)
 		n += hist.counts[i];
-	if (n)
-		add(s, a->group, "duration, mean", QUANTITY_SECONDS,
-		    (double)hist.sum / (double)n / (double)NS_PER_SEC);
+	if (!n)
+		return;
+	add(s, a, "duration, mean", QUANTITY_SECONDS,
+	    (double)hist.sum / (double)n / (double)NS_PER_SEC);
+	add_latency(s, a, &hist);
 }
 
 static bool seen_before(const struct family *f, size_t i, const struct label *labels)
@@ -129,13 +153,53 @@ static void add_kinds(struct summary *s, const struct record *r, const char *pro
 		    record_delta(r, FAM_INTERACTIONS, a.labels, 2, &n) || !n)
 			continue;
 		snprintf(a.group, sizeof(a.group), "%s, %s", process, kind);
-		add(s, a.group, s->by_program ? "how many" : "how many a second", QUANTITY_COUNT,
+		a.per = s->by_program ? QUANTITY_IN_ALL : QUANTITY_PER_SECOND;
+		add(s, &a, s->by_program ? "how many" : "how many a second", QUANTITY_COUNT,
 		    (double)n / whole);
 		snprintf(a.group, sizeof(a.group), "%s, each %s", process, kind);
 		a.n = (double)n;
+		a.per = QUANTITY_PER_INTERACTION;
 		add_rows(s, &a, true);
 		add_duration(s, &a);
 	}
+}
+
+/* What is there at one moment, and how many requests were in flight at once in the mean. */
+static void add_state(struct summary *s, struct account *a, const char *process)
+{
+	static const struct {
+		const char *what;
+		enum family_id family;
+	} gauges[] = { { SUMMARY_RESIDENT, FAM_RESIDENT },
+		       { "Go heap, live", FAM_GO_HEAP_LIVE },
+		       { SUMMARY_SESSIONS, FAM_SESSIONS } };
+	const struct family *f = &record_end(a->r)->families[FAM_INTERACTION_DURATION];
+	bool any = false;
+	double ns = 0;
+
+	a->per = QUANTITY_AT_END;
+	snprintf(a->group, sizeof(a->group), "%s, at the end", process);
+	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++) {
+		size_t found;
+		u64 sum = record_sum(record_end(a->r), gauges[i].family, a->labels, 1, &found);
+
+		if (found)
+			add(s, a, gauges[i].what, unit_of(gauges[i].family), (double)sum);
+	}
+	/* Little's law: the time of all of them, in the time of the window. */
+	for (size_t i = 0; i < f->nr_samples; i++) {
+		struct hist hist;
+
+		if (!sample_matches(&f->samples[i], a->labels, 1) ||
+		    record_delta_hist(a->r, FAM_INTERACTION_DURATION, &f->samples[i], &hist))
+			continue;
+		ns += (double)hist.sum;
+		any = true;
+	}
+	a->per = QUANTITY_AVERAGE;
+	snprintf(a->group, sizeof(a->group), "%s, on average", process);
+	if (any)
+		add(s, a, SUMMARY_IN_FLIGHT, QUANTITY_COUNT, ns / (double)s->window_ns);
 }
 
 static void add_process(struct summary *s, const struct record *r, const char *process)
@@ -146,6 +210,7 @@ static void add_process(struct summary *s, const struct record *r, const char *p
 	};
 	u64 interactions = 0;
 
+	a.per = s->by_program ? QUANTITY_IN_ALL : QUANTITY_PER_SECOND;
 	snprintf(a.group, sizeof(a.group), "%s, %s", process,
 		 s->by_program ? "in all" : "per second");
 	add_rows(s, &a, false);
@@ -153,8 +218,10 @@ static void add_process(struct summary *s, const struct record *r, const char *p
 	if (!record_delta(r, FAM_INTERACTIONS, a.labels, 1, &interactions) && interactions) {
 		snprintf(a.group, sizeof(a.group), "%s, all of it per interaction", process);
 		a.n = (double)interactions;
+		a.per = QUANTITY_PER_INTERACTION;
 		add_rows(s, &a, false);
 	}
+	add_state(s, &a, process);
 	add_kinds(s, r, process, whole);
 }
 
@@ -213,6 +280,7 @@ static bool is_named(const struct family *up, size_t before, const char *process
 
 void summary_of(const struct record *r, struct summary *ret_summary)
 {
+	static const struct account whole = { .per = QUANTITY_IN_ALL, .group = "the program" };
 	struct summary *s = ret_summary;
 	const struct family *up = &record_end(r)->families[FAM_PROCESS_UP];
 
@@ -229,8 +297,7 @@ void summary_of(const struct record *r, struct summary *ret_summary)
 	if (!s->window_ns)
 		return;
 	if (s->by_program)
-		add(s, "the program", "time", QUANTITY_SECONDS,
-		    (double)s->window_ns / (double)NS_PER_SEC);
+		add(s, &whole, "time", QUANTITY_SECONDS, (double)s->window_ns / (double)NS_PER_SEC);
 	for (size_t i = 0; i < up->nr_samples && s->n < MAX_QUANTITIES; i++) {
 		const char *process = record_label(&up->samples[i], "process");
 
@@ -252,10 +319,17 @@ bool summary_check(struct summary *s)
 	end_text(s->cpus, sizeof(s->cpus));
 	end_text(s->builds, sizeof(s->builds));
 	end_text(s->why, sizeof(s->why));
-	if (s->n > MAX_QUANTITIES || s->by_program > 1)
+	end_text(s->programs, sizeof(s->programs));
+	if (s->n > MAX_QUANTITIES || s->by_program > 1 || s->nr_latencies > MAX_LATENCIES)
 		return false;
+	for (u32 i = 0; i < s->nr_latencies; i++) {
+		end_text(s->latencies[i].process, sizeof(s->latencies[i].process));
+		end_text(s->latencies[i].kind, sizeof(s->latencies[i].kind));
+	}
 	for (u32 i = 0; i < s->n; i++) {
 		end_text(s->at[i].group, sizeof(s->at[i].group));
+		end_text(s->at[i].process, sizeof(s->at[i].process));
+		end_text(s->at[i].kind, sizeof(s->at[i].kind));
 		end_text(s->at[i].what, sizeof(s->at[i].what));
 		if (s->at[i].unit >= NR_QUANTITY_UNITS || !isfinite(s->at[i].value) ||
 		    s->at[i].value < 0)

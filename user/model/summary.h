@@ -6,9 +6,17 @@
 #ifndef SKYOBSERVE_MODEL_SUMMARY_H
 #define SKYOBSERVE_MODEL_SUMMARY_H
 
+#include "hist.h"
 #include "user/model/record.h"
 
 #define MAX_QUANTITIES 1024
+#define MAX_LATENCIES  128
+
+/* Quantities that are looked for by name. */
+#define SUMMARY_CPU	  "CPU"
+#define SUMMARY_RESIDENT  "resident memory"
+#define SUMMARY_SESSIONS  "sessions"
+#define SUMMARY_IN_FLIGHT "requests in flight"
 
 enum quantity_unit {
 	QUANTITY_COUNT,
@@ -17,13 +25,31 @@ enum quantity_unit {
 	NR_QUANTITY_UNITS
 };
 
-/* @group is a process, or a process and a kind of interactions. Any bytes. */
+enum quantity_per {
+	QUANTITY_IN_ALL, /* of a whole program */
+	QUANTITY_PER_SECOND,
+	QUANTITY_PER_INTERACTION,
+	QUANTITY_AT_END,  /* as it was at the end of the window */
+	QUANTITY_AVERAGE, /* over the time of the window */
+};
+
+/*
+ * @group is for people: a process, or a process and a kind of interactions. @process and @kind are
+ * the two, or "". Any bytes.
+ */
 struct quantity {
 	char group[160];
+	char process[64], kind[96];
 	char what[48];
 	u32 unit; /* enum quantity_unit */
-	u32 zero;
+	u32 per;  /* enum quantity_per */
 	double value;
+};
+
+/* Durations of a kind of interactions, of those that ended in the window. */
+struct latency {
+	char process[64], kind[96];
+	struct hist hist; /* ns */
 };
 
 struct summary {
@@ -37,9 +63,11 @@ struct summary {
 	u32 invalid;	    /* gates that make it so */
 	char why[320];	    /* the first of them */
 	u64 begin_wall_ns, window_ns;
-	u32 left_out; /* quantities that had no room */
+	u32 left_out; /* quantities and latencies that had no room */
 	u32 n;
 	struct quantity at[MAX_QUANTITIES];
+	u32 nr_latencies;
+	struct latency latencies[MAX_LATENCIES];
 };
 
 void summary_of(const struct record *r, struct summary *ret_summary);
