@@ -33,7 +33,9 @@ MAX_LINES_SHOWN = 60
 
 CASE_LINE = re.compile(r"(ok|not ok|skip) ([A-Za-z0-9_.:-]+)(?:: (.*))?")
 
-Program = collections.namedtuple("Program", "path arguments disk files timeout_s")
+Program = collections.namedtuple("Program", "path arguments disk files timeout_s possible kernel")
+
+ONLINE_CPUS = 2
 
 
 def table_lines(path):
@@ -54,7 +56,7 @@ def read_programs(table):
     programs = []
     for place, line in table_lines(table):
         path, needs, *arguments = shlex.split(line)
-        disk, files, timeout_s = False, [], PROGRAM_TIMEOUT_S
+        disk, files, timeout_s, possible, kernel = False, [], PROGRAM_TIMEOUT_S, ONLINE_CPUS, None
         for need in needs.split(","):
             word, _, value = need.partition(":")
             if word == "disk":
@@ -63,9 +65,13 @@ def read_programs(table):
                 files += [p for p in sorted(BUILD.glob(value)) if p.is_file()]
             elif word == "timeout" and value.isdigit():
                 timeout_s = int(value)
+            elif word == "possible" and value.isdigit():
+                possible = int(value)
+            elif word == "kernel" and value:
+                kernel = value
             elif word != "-":
                 raise VmError(f"{place}: '{need}' is no need")
-        programs += [Program(p, arguments, disk, files, timeout_s) for p in expand(path)]
+        programs += [Program(p, arguments, disk, files, timeout_s, possible, kernel) for p in expand(path)]
     return programs
 
 
@@ -102,25 +108,27 @@ class Report:
         self.failures += result == "not ok"
         print(f"{result} {name}" + (f": {why}" if why else ""), flush=True)
 
-    def guest_case(self, kernel, result, name, why):
+    def guest_case(self, kernel, guest, result, name, why):
         if result == "skip" and not self.skips.allows(kernel, name):
             result, why = "not ok", f"skipped, which tests/vm/skips.txt does not allow: {why or 'no reason given'}"
         elif result == "not ok":
             why = why or "no reason given"
-        self.case(result, f"vm_{kernel}_{name}", why)
+        self.case(result, f"vm_{guest}_{name}", why)
 
 
 class KernelRun:
     """
-    All programs on one kernel: normally one boot, one more after each program that killed the guest.
+    All programs on one kernel, in guests with so many possible CPUs: normally one boot, one more after each
+    program that killed the guest.
 
     When the whole guest hangs (its own `timeout` did not end the program either), that program is run once
     more, with a remark: emulated CPUs stall now and then on a busy machine, see README.md. Its cases are
     printed when it has ended, so that they are printed once.
     """
 
-    def __init__(self, kernel, programs, report):
-        self.kernel, self.programs, self.report = kernel, programs, report
+    def __init__(self, kernel, possible, programs, report):
+        self.kernel, self.possible, self.programs, self.report = kernel, possible, programs, report
+        self.name = kernel if possible == ONLINE_CPUS else f"{kernel}_{possible}_cpus"     # of the guest, in cases
         self.current = None         # index of the program that runs
         self.next = 0               # the first program that has not been started
         self.hung = set()           # programs during which the guest hung
@@ -131,21 +139,22 @@ class KernelRun:
         self.release = (folder / "release").read_text()
         while self.next < len(self.programs) or not self.booted:
             guest = vmrun.boot(kernel=self.kernel, command=self.script(), files=self.files(), on_line=self.on_line,
-                               timeout_s=HANG_GRACE_S, disk=any(p.disk for p in self.programs))
+                               timeout_s=HANG_GRACE_S, smp=f"{ONLINE_CPUS},maxcpus={self.possible}",
+                               disk=any(p.disk for p in self.programs))
             if guest.release != self.release:
                 why = guest.fault or f"runs {guest.release}, want {self.release}"
-                self.report.case("not ok", f"vm_{self.kernel}_boots", why)
+                self.report.case("not ok", f"vm_{self.name}_boots", why)
                 return
             if self.current is not None and guest.hung and self.current not in self.hung:
                 self.hung.add(self.current)
-                note(f"vm_{self.kernel}: the guest hung in {self.programs[self.current].path}, which is run once more")
+                note(f"vm_{self.name}: the guest hung in {self.programs[self.current].path}, which is run once more")
                 self.next, self.current = self.current, None
             elif self.current is not None:
                 self.end(None, guest.fault or "the guest's script ended early")
             elif guest.status is None:
                 # Between two programs, or after the last: links and processes were being torn down.
                 left = len(self.programs) - self.next
-                self.report.case("not ok", f"vm_{self.kernel}_ends", f"{guest.fault}; {left} programs were not run")
+                self.report.case("not ok", f"vm_{self.name}_ends", f"{guest.fault}; {left} programs were not run")
                 return
 
     def files(self):
@@ -153,7 +162,7 @@ class KernelRun:
         return [(str(f), f"/build/{f.relative_to(BUILD)}") for f in sorted(wanted)]
 
     def script(self):
-        lines = ["echo VM-BOOTED"]
+        lines = ["echo VM-BOOTED $(cat /sys/devices/system/cpu/possible)"]
         for i, p in enumerate(self.programs[self.next:], self.next):
             command = shlex.join([f"build/{p.path}", *p.arguments])
             lines.append(f"echo VM-BEGIN {i}; timeout -s KILL {p.timeout_s} {command}; echo VM-END {i} $?")
@@ -161,10 +170,13 @@ class KernelRun:
 
     def on_line(self, line, guest):
         text = line.decode(errors="replace")
-        if text == "VM-BOOTED" and guest.release == self.release and not self.booted:
+        if text.startswith("VM-BOOTED ") and guest.release == self.release and not self.booted:
             self.booted = True
-            note(f"vm_{self.kernel}: {guest.release} booted in {guest.boot_s:.1f} s")
-            self.report.case("ok", f"vm_{self.kernel}_boots")
+            possible = text.split()[1]
+            if possible != f"0-{self.possible - 1}":
+                self.report.case("not ok", f"vm_{self.name}_has_its_cpus", f"possible are {possible}")
+            note(f"vm_{self.name}: {guest.release} booted in {guest.boot_s:.1f} s")
+            self.report.case("ok", f"vm_{self.name}_boots")
         begin = re.fullmatch(r"VM-BEGIN (\d+)", text)
         # A program whose last line has no end leaves it before the marker.
         end = re.fullmatch(r"(.*)VM-END (\d+) (\d+)", text)
@@ -195,7 +207,7 @@ class KernelRun:
         program = self.programs[self.current]
         failed = any(result == "not ok" for result, _, _ in self.cases)
         for case in self.cases:
-            self.report.guest_case(self.kernel, *case)
+            self.report.guest_case(self.kernel, self.name, *case)
         if fault is None and status == 128 + 9:
             fault = f"killed, or no end within {program.timeout_s} s"
         elif fault is None and status and not failed:
@@ -203,7 +215,7 @@ class KernelRun:
         elif fault is None and not self.cases:
             fault = "printed no case"
         if fault:
-            self.report.case("not ok", f"vm_{self.kernel}_{Path(program.path).name}", fault)
+            self.report.case("not ok", f"vm_{self.name}_{Path(program.path).name}", fault)
         if fault or failed:
             for line in self.lines[-MAX_LINES_SHOWN:]:
                 note(f"{Path(program.path).name}: {line}")
@@ -234,7 +246,9 @@ def main():
 
     for kernel in kernels:
         try:
-            KernelRun(kernel, programs, report).run()
+            mine = [p for p in programs if p.kernel in (None, kernel)]
+            for possible in sorted({p.possible for p in mine}):
+                KernelRun(kernel, possible, [p for p in mine if p.possible == possible], report).run()
         except VmError as e:
             report.case("not ok", f"vm_{kernel}_boots", str(e))
     # Only of a full run that went well: a program that died could not skip.

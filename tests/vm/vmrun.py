@@ -41,7 +41,7 @@ class Guest:
     no line end) and the guest, whose extend() it may call.
     """
 
-    def __init__(self, kernel, command, files, on_line, timeout_s, smp=2, mem=1024, disk=False):
+    def __init__(self, kernel, command, files, on_line, timeout_s, smp="2", mem=1024, disk=False):
         self.row = vmlib.series(kernel)
         self.command, self.files, self.smp, self.mem, self.disk = command, files, smp, mem, disk
         self.on_line, self.timeout_s = on_line, timeout_s
@@ -69,7 +69,7 @@ class Guest:
     def qemu(self, folder, shell=False):
         (folder / "initramfs").write_bytes(self.initramfs(shell))
         argv = [*fetch.qemu_for(self.row), "-M", "pc", "-accel", os.environ.get("VM_ACCEL", "tcg,thread=multi"),
-                "-cpu", "max,la57=off", "-smp", str(self.smp), "-m", str(self.mem), "-nodefaults", "-no-user-config",
+                "-cpu", "max,la57=off", "-smp", self.smp, "-m", str(self.mem), "-nodefaults", "-no-user-config",
                 "-display", "none", "-no-reboot", "-kernel", str(vmlib.kernel_dir(self.row.name) / "vmlinux"),
                 "-initrd", str(folder / "initramfs"),
                 # An oops is a failed test, not something to go on from.
@@ -178,7 +178,7 @@ def main():
         description="Run a command in a guest. COMMAND is a shell line when it is one word, otherwise a program "
                     "and its arguments. Exit status: the command's, or 125 when the guest died.")
     parser.add_argument("--kernel", required=True, metavar="SERIES", help="see fetch.py; fetched when not in the cache")
-    parser.add_argument("--smp", type=int, default=2)
+    parser.add_argument("--smp", default="2", metavar="CPUS", help="as for QEMU: 2,maxcpus=128 is 128 possible CPUs, 2 of them online")
     parser.add_argument("--mem", type=int, default=1024, metavar="MIB")
     parser.add_argument("--disk", action="store_true", help=f"an ext4 of {DISK_MIB} MiB on NVMe, mounted at /mnt")
     parser.add_argument("--file", action="append", default=[], metavar="HOST[=GUEST]",
