@@ -101,18 +101,18 @@ TEST(what_is_exactly_on_a_line_is_exact)
 /* However good the R2 of the line is. */
 TEST(a_curve_is_refused_with_its_local_line)
 {
-	static const double x[] = { 1, 10, 30, 100, 300, 1000 };
-	struct fit_point points[18];
+	static const double x[] = { 1, 10, 30, 100, 300, 600, 1000 };
+	struct fit_point points[21];
 	struct fit_line l;
 
-	for (size_t i = 0; i < 18; i++) {
+	for (size_t i = 0; i < 21; i++) {
 		double at = x[i / 3];
 
 		points[i] = (struct fit_point){ at, (5 + 18 * at + 0.004 * at * at) *
 							    (1 + 0.002 * ((double)(i % 3) - 1)) };
 	}
-	l = of(points, 18);
-	CHECK(l.r2 > 0.998);
+	l = of(points, 21);
+	CHECK(l.r2 > 0.99);
 	CHECK(l.refused & FIT_CURVATURE);
 	CHECK(l.refused & FIT_LACK_OF_FIT);
 	CHECK(l.square.by_runs.low < 0.004 && 0.004 < l.square.by_runs.high);
@@ -155,6 +155,60 @@ TEST(levels_that_scatter_are_no_line)
 	/* Those of one level are not independent: what counts them so is too narrow. */
 	CHECK(l.slope.by_levels.high - l.slope.by_levels.low >
 	      l.slope.by_runs.high - l.slope.by_runs.low);
+}
+
+/* About normal: twelve uniform numbers of a generator that always gives the same. */
+static double noise(u64 *state)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++) {
+		*state = *state * 6364136223846793005u + 1442695040888963407u;
+		sum += (double)(*state >> 11) / (double)(1ull << 53);
+	}
+	return sum;
+}
+
+struct coverage {
+	u32 by_runs, by_levels, refused;
+};
+
+/* Of 1,000 experiments with six levels of three runs, whose levels share an error of @shared. */
+static struct coverage cover(double shared)
+{
+	static const double x[] = { 0, 10, 30, 100, 300, 1000 };
+	struct coverage c = { 0 };
+	u64 state = 1;
+
+	for (int t = 0; t < 1000; t++) {
+		struct fit_point points[18];
+		struct fit_line l;
+
+		for (size_t i = 0; i < 18; i++) {
+			double level = i % 3 ? points[i - 1].y : shared * noise(&state);
+
+			points[i] = (struct fit_point){ x[i / 3], level };
+		}
+		for (size_t i = 0; i < 18; i++)
+			points[i].y += 1000 + 5 * points[i].x + 3 * noise(&state);
+		fit_line(points, 18, 0, &l);
+		c.by_runs += l.slope.by_runs.low < 5 && 5 < l.slope.by_runs.high;
+		c.by_levels += l.slope.by_levels.low < 5 && 5 < l.slope.by_levels.high;
+		c.refused += l.refused != 0;
+	}
+	return c;
+}
+
+/* The same numbers each time: what may differ is rounding. */
+TEST(intervals_hold_the_truth_as_often_as_they_say)
+{
+	struct coverage apart = cover(0), together = cover(3);
+
+	CHECK(apart.by_runs >= 925 && apart.by_runs <= 965);
+	CHECK(apart.by_levels >= 950);
+	CHECK(apart.refused <= 110); /* of true lines */
+	CHECK(together.by_levels >= 950);
+	CHECK(together.by_runs < 850); /* why there are two */
 }
 
 TEST(levels_that_were_measured_are_joined)

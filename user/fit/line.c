@@ -205,7 +205,8 @@ static void set_curvature(struct part *whole, struct fit_line *l)
 	}
 	if (whole->levels >= 3 && !fit(whole, FIT_MODEL_X_LOG_X))
 		l->aicc[FIT_MODEL_X_LOG_X] = regress_aicc(&whole->fit);
-	if (third >= 2) {
+	/* Two levels have no interval here either. */
+	if (third >= 3) {
 		l->lower_slope = slope_of(whole, 0, third);
 		l->upper_slope = slope_of(whole, whole->levels - third, third);
 	}

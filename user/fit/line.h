@@ -28,8 +28,8 @@ size_t fit_levels(struct fit_point *points, size_t n, double same, size_t *ret_l
  * | EXTRAPOLATED_INTERCEPT | x_low is above 10 % of the range, or twice the smallest gap     |
  * | NEGATIVE_INTERCEPT     | it and an interval of it are below 0                            |
  * | CURVATURE              | an interval of the square's factor excludes 0, or the slopes of |
- * |                        | the lower and upper third differ by more than 5 % with          |
- * |                        | intervals that do not touch                                     |
+ * |                        | the lower and upper third, of three levels or more, differ by   |
+ * |                        | more than 5 % with intervals that do not touch                  |
  * | LACK_OF_FIT            | the means of levels are off the line by more than runs of one   |
  * |                        | level differ, at 5 %                                            |
  */

@@ -91,20 +91,19 @@ static void print_extrapolated(struct paper *p, const struct fit_about *about,
 static void print_curvature(struct paper *p, const struct fit_about *about,
 			    const struct fit_line *l)
 {
-	char text[SEVERAL], lower[AMOUNT], upper[AMOUNT];
+	char text[SEVERAL], square[SEVERAL - 80], lower[AMOUNT], upper[AMOUNT];
 	enum fit_model best = FIT_MODEL_LINE;
 
+	say_number(about->unit, &l->square, square, sizeof(square));
+	snprintf(text, sizeof(text),
+		 "of the square of %s it takes %s; what the line says at 0 is wrong", about->x,
+		 square);
+	print_refusal(p, FIT_CURVATURE, text);
 	amount(about->unit, l->lower_slope.value, lower);
 	amount(about->unit, l->upper_slope.value, upper);
-	if (isnan(l->lower_slope.value))
-		snprintf(text, sizeof(text),
-			 "a square is needed; what the line says at 0 is wrong");
-	else
-		snprintf(text, sizeof(text),
-			 "per %s it is %s in the lower third of the levels and %s in the upper; "
-			 "what the line says at 0 is wrong",
-			 about->x, lower, upper);
-	print_refusal(p, FIT_CURVATURE, text);
+	if (!isnan(l->lower_slope.value))
+		paper_row(p, COLUMN, "slopes",
+			  "%s in the lower third of the levels, %s in the upper", lower, upper);
 	for (enum fit_model m = FIT_MODEL_SQUARE; m < NR_FIT_MODELS; m++) {
 		if (l->aicc[m] < l->aicc[best])
 			best = m;
