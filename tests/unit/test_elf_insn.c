@@ -109,6 +109,41 @@ TEST(probe_without_a_push_is_cheap_or_exact)
 		    (struct insn_probe){ BASE + 0x06, false, true });
 }
 
+/* A frame without a stack check: behind its begin the stack pointer is another one. */
+static const u8 frame[] = {
+	0x48, 0x83, 0xec, 0x18, /* 00 sub $0x18,%rsp */
+	0x48, 0x85, 0xc0,	/* 04 test %rax,%rax */
+	0x74, 0x01,		/* 07 je 0a */
+	0x90,			/* 09 nop */
+	0x48, 0x83, 0xc4, 0x18, /* 0a add $0x18,%rsp */
+	0xc3,			/* 0e ret */
+};
+
+TEST(probe_that_is_exact_has_the_stack_pointer_of_the_entry)
+{
+	check_probe(CODE(EM_X86_64, frame), (struct insn_probe){ BASE + 0x07, true, true },
+		    (struct insn_probe){ BASE, false, true });
+}
+
+static u64 tail_of(struct insn_code code)
+{
+	struct err err = { { 0 } };
+	u64 vaddr = 1;
+
+	CHECK_EQ_INT(insn_find_tail(&code, &vaddr, &err), 0);
+	return vaddr;
+}
+
+/* add $8,%rax; jmp away */
+static const u8 wrapper[] = { 0x48, 0x83, 0xc0, 0x08, 0xe9, 0x00, 0x01, 0x00, 0x00 };
+
+TEST(a_jump_to_another_function_is_seen)
+{
+	CHECK_EQ_U64(tail_of(CODE(EM_X86_64, wrapper)), BASE + 4);
+	CHECK_EQ_U64(tail_of(CODE(EM_X86_64, go_new)), 0);
+	CHECK_EQ_U64(tail_of(CODE(EM_X86_64, loop)), 0);
+}
+
 TEST(probe_does_not_pass_a_jump_that_is_no_stack_check)
 {
 	struct insn_probe je = { BASE + 0x03, true, true };

@@ -129,6 +129,24 @@ static u64 jump_target(const struct decoder *d)
 	return 0;
 }
 
+int insn_find_tail(const struct insn_code *code, u64 *ret_vaddr, struct err *err)
+{
+	struct decoder d;
+	u64 target;
+	int r = decoder_open(&d, code, err);
+
+	if (r)
+		return r;
+	*ret_vaddr = 0;
+	while (!*ret_vaddr && (r = decoder_next(&d, err)) > 0) {
+		target = jump_target(&d);
+		if (target && (target < code->vaddr || target >= code->vaddr + code->bytes.n))
+			*ret_vaddr = d.insn->address;
+	}
+	decoder_close(&d);
+	return r < 0 ? r : 0;
+}
+
 static bool is_conditional_jump(const struct decoder *d)
 {
 	if (!jump_target(d))
@@ -157,7 +175,7 @@ static bool is_scratch(const struct decoder *d, u16 reg)
 	return false;
 }
 
-static bool keeps_arguments(const struct decoder *d)
+static bool keeps_arguments(const struct decoder *d, bool *moves_stack)
 {
 	cs_regs reads, writes;
 	uint8_t nr_reads, nr_writes;
@@ -167,6 +185,7 @@ static bool keeps_arguments(const struct decoder *d)
 	for (u8 i = 0; i < nr_writes; i++) {
 		if (!is_scratch(d, writes[i]))
 			return false;
+		*moves_stack |= is_x86(d) && writes[i] == X86_REG_RSP;
 	}
 	return true;
 }
@@ -193,6 +212,7 @@ static bool is_emulated(const struct decoder *d)
 struct places {
 	struct insn_probe at[MAX_PROLOGUE_BYTES];
 	u32 n;
+	u32 n_entry; /* so many of them have the stack pointer of the entry */
 	u64 check; /* address of the first conditional jump, or ~0: a stack check stands before what
 		      is behind */
 };
@@ -200,12 +220,14 @@ struct places {
 /* Straight on from the entry, up to what changes an argument or leaves. */
 static int find_places(const struct insn_code *code, struct places *p, struct err *err)
 {
+	bool moved = false;
 	struct decoder d;
 	int r = decoder_open(&d, code, err);
 
 	if (r)
 		return r;
 	p->n = 0;
+	p->n_entry = 0;
 	p->check = ~0ull;
 	while ((r = decoder_next(&d, err)) > 0) {
 		if (d.insn->address - code->vaddr >= MAX_PROLOGUE_BYTES)
@@ -213,6 +235,7 @@ static int find_places(const struct insn_code *code, struct places *p, struct er
 		p->at[p->n++] = (struct insn_probe){ .vaddr = d.insn->address,
 						     .emulated = is_emulated(&d),
 						     .exact = true };
+		p->n_entry += !moved;
 		if (is_conditional_jump(&d)) {
 			/* Past a second one we may not always come. */
 			if (p->check != ~0ull)
@@ -220,7 +243,7 @@ static int find_places(const struct insn_code *code, struct places *p, struct er
 			p->check = d.insn->address;
 			continue;
 		}
-		if (!keeps_arguments(&d) || jump_target(&d) || is_return(&d) ||
+		if (!keeps_arguments(&d, &moved) || jump_target(&d) || is_return(&d) ||
 		    in_group(&d, CS_GRP_CALL))
 			break;
 	}
@@ -292,11 +315,12 @@ int insn_find_probe(const struct insn_code *code, struct insn_probe *ret_cheap,
 		if (at->emulated > cheap->emulated ||
 		    (at->emulated == cheap->emulated && at->exact > cheap->exact))
 			cheap = at;
-		if (at->exact && (!exact || at->emulated > exact->emulated))
+		if (at->exact && i < p.n_entry && (!exact || at->emulated > exact->emulated))
 			exact = at;
 	}
 	*ret_cheap = *cheap;
 	*ret_exact = exact ? *exact : *cheap;
+	ret_exact->exact = exact != NULL;
 	return 0;
 }
 

@@ -25,6 +25,12 @@ struct insn_code {
  */
 int insn_find_returns(const struct insn_code *code, u64 *ret_vaddrs, size_t max, struct err *err);
 
+/*
+ * The first jump that leaves the function: what it jumps to returns in its place. *ret_vaddr is 0
+ * if there is none; jumps to what a register holds are not followed. 0, or errors as above.
+ */
+int insn_find_tail(const struct insn_code *code, u64 *ret_vaddr, struct err *err);
+
 /* A place for a probe at the entry: the arguments are still in their registers. */
 struct insn_probe {
 	u64 vaddr;
@@ -37,8 +43,9 @@ struct insn_probe {
 };
 
 /*
- * Two places: the cheapest, and the cheapest exact one; often they are the same. Where nothing is
- * emulated the cheapest is the function's first instruction. Errors as above.
+ * Two places: the cheapest, and the cheapest exact one at which, on x86-64, the stack pointer is
+ * still that of the entry (ret_exact->exact is false if there is none); often they are the same.
+ * Where nothing is emulated the cheapest is the function's first instruction. Errors as above.
  *
  * Source of what is emulated: Linux arch/x86/kernel/uprobes.c (branch_setup_xol_ops,
  * push_setup_xol_ops: jumps, jcc, push, nop; not call, which is, but not in a prologue; not ret);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions of a Go program, as probes want them. */
+#define _GNU_SOURCE /* memmem */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -82,15 +83,33 @@ static void fill_function(const struct elf_file *file, const struct go_function 
 {
 	struct err err = { { 0 } };
 	struct insn_code code;
+	u64 tail = 0;
 
+	f->nr_found++;
 	f->vaddr = found->vaddr;
 	f->n_bytes = found->n_bytes;
 	if (!go_function_code(file, found, &code)) {
 		say_why(f->why, "its code is not in the file");
 		return;
 	}
-	if (fill_probe(file, &code, f, &err) || fill_returns(file, &code, f, &err))
+	if (fill_probe(file, &code, f, &err) || fill_returns(file, &code, f, &err) ||
+	    insn_find_tail(&code, &tail, &err))
 		say_why(f->why, "%.200s", err.text);
+	f->leaves = tail != 0;
+}
+
+/* Names of functions stand one behind the other, also those of inlined ones. */
+static bool is_in_names(const struct go_module *m, const char *name)
+{
+	size_t n = strlen(name) + 1;
+	const u8 *at = m->functions.names.at, *end = at + m->functions.names.n;
+
+	while ((at = memmem(at, (size_t)(end - at), name, n))) {
+		if (at > m->functions.names.at && !at[-1])
+			return true;
+		at++;
+	}
+	return false;
 }
 
 /* One walk for all names: the table has tens of thousands of functions. */
@@ -160,8 +179,11 @@ void go_resolve(const struct elf_file *file, const struct target_request *reques
 	for (int p = 0; p < NR_GO_POINTS; p++)
 		say_missing(&go->points[p], missing);
 	for (int w = 0; w < TARGET_MAX_WANTED; w++) {
-		if (*request->wanted[w])
-			say_missing(&go->wanted[w], missing);
+		if (!*request->wanted[w])
+			continue;
+		go->wanted[w].inlined =
+			!r && !go->wanted[w].nr_found && is_in_names(&m, request->wanted[w]);
+		say_missing(&go->wanted[w], missing);
 	}
 	go_find_variables(file, request, r ? NULL : &m, go);
 }

@@ -68,6 +68,9 @@ struct target_function {
 	bool exact_emulated, exact_exact; /* exact_exact is false if there is no exact place */
 	u64 return_offsets[TARGET_MAX_RETURNS];
 	u32 nr_returns;
+	u32 nr_found; /* functions of this name; the other members are of the last */
+	bool leaves;  /* it ends by a jump to another function, which returns in its place */
+	bool inlined; /* there is none, but the name is known: its code is in its callers only */
 	char why[TARGET_TEXT]; /* "" if it is all there */
 };
 
