@@ -364,7 +364,7 @@ __noinline int current_ends(u32 slot1, u64 end_ns, u32 code, u64 now)
 		return 0;
 	}
 	count_code(f->account, code, outcome_end(f, code));
-	if (code != INTERACTION_ABORTED)
+	if (code != INTERACTION_ABORTED && code != INTERACTION_UNFINISHED)
 		observe_interaction(f, end_ns);
 	f->state = FLOW_IDLE;
 	return 0;

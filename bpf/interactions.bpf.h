@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Group interactions: what system calls and context switches of a target say about the requests
- * it serves. A request begins when the read that brings its first byte returns, and ends when the
- * write that completes its response does.
+ * it serves, or for which call of a function they are (functions.bpf.h). A request begins when the
+ * read that brings its first byte returns, and ends when the write that completes its response
+ * does.
  */
 #ifndef SKYOBSERVE_INTERACTIONS_BPF_H
 #define SKYOBSERVE_INTERACTIONS_BPF_H
@@ -21,6 +22,16 @@ static __always_inline struct process_cell *interactions_of(const struct thread_
 
 /* --- who works for what --- */
 
+/*
+ * Whether @f, of the goroutine that @t runs, still is: one that ended inside a function has left
+ * its place in memory to another one.
+ */
+static __always_inline bool go_still_owns(const struct flow *f, const struct thread_cell *t,
+					  const struct process_cell *p)
+{
+	return !cfg.nr_functions || f->goid == user_word(t->owner + p->owner.g_goid);
+}
+
 /* Ask the thread for whom it works, and charge what it did since it was last asked. */
 static __always_inline void go_switch(struct thread_cell *t, struct process_cell *p, u64 now)
 {
@@ -30,7 +41,7 @@ static __always_inline void go_switch(struct thread_cell *t, struct process_cell
 	u32 *slot = NULL, slot1;
 
 	t->owner = go_current(t, &p->owner);
-	if (f && t->owner && f->owner == t->owner)
+	if (f && t->owner && f->owner == t->owner && go_still_owns(f, t, p))
 		return; /* it goes on with what it does */
 	if (t->owner && p->open_flows) {
 		key.owner = t->owner;
@@ -38,7 +49,7 @@ static __always_inline void go_switch(struct thread_cell *t, struct process_cell
 	}
 	slot1 = slot ? *slot + 1 : 0;
 	f = flow_at(slot1);
-	if (!f || f->owner != t->owner || !flow_is_open(f))
+	if (!f || f->owner != t->owner || !flow_is_open(f) || !go_still_owns(f, t, p))
 		slot1 = 0;
 	if (!slot1 && !t->flow && t->account == t->process)
 		return; /* from nobody's work to nobody's */
@@ -491,7 +502,7 @@ static __always_inline void interactions_enter(struct thread_cell *t, u32 nr, u6
 		go_switch(t, p, now);
 	else
 		thread_switch(t, p, nr, now);
-	if (cfg.calls[nr].buffer == BUFFER_CLOSE)
+	if (cfg.calls[nr].buffer == BUFFER_CLOSE && !cfg.nr_functions)
 		on_close(t, now);
 	f = flow_of(t);
 	if (f)
@@ -504,7 +515,7 @@ static __always_inline void interactions_exit(struct thread_cell *t, struct pt_r
 	struct process_cell *p;
 	u8 buffer;
 
-	if (ret <= 0 || nr >= NR_CALL_SLOTS)
+	if (ret <= 0 || nr >= NR_CALL_SLOTS || cfg.nr_functions)
 		return;
 	p = interactions_of(t);
 	if (!p)

@@ -94,6 +94,9 @@ MMAP_ARRAY(route_names, struct route_name);
 HASH(good_kinds, struct route_name, u32);
 MMAP_ARRAY(good_rules, struct good_rule);
 
+/* Functions that are interactions. */
+MMAP_ARRAY(function_names, struct route_name);
+
 /* Collectors of Go programs, by process, in lanes. */
 MMAP_ARRAY(go_gc, struct go_gc_cells);
 /* Where profilers took their samples. */

@@ -91,7 +91,8 @@ struct bpf_config {
 	u32 max_rows;
 	u32 nr_routes;
 	u32 nr_goods;
-	u32 observe_all;     /* programs that are executed by nobody's child are taken in as well */
+	u32 nr_functions; /* that begin and end interactions, instead of requests; 0: requests do */
+	u32 observe_all;  /* programs that are executed by nobody's child are taken in as well */
 	u32 nr_wanted_comms; /* entries of struct wanted in use */
 	u32 nr_wanted_files;
 	u32 wanted_flags;	 /* PROCESS_* of the processes that are taken in for them */
@@ -180,7 +181,7 @@ struct thread_cell {
 	u64 stop_cpu_ns;   /* its CPU time when it began to, plus 1; 0 = not known */
 	u64 worker_cpu_ns; /* the same when it began to work for the collector */
 	u32 stop_reason;   /* enum stop_reason */
-	u32 pad;
+	u32 probing; /* a probe changes this cell, and may be preempted: see functions.bpf.h */
 	u64 enters;
 	u64 exits;		    /* those with an entry */
 	struct task_counts base;    /* when observing began */
@@ -249,6 +250,7 @@ enum owner_mode {
 struct owner_how {
 	u32 mode; /* enum owner_mode */
 	u32 g_m, m_g0, m_curg;
+	u32 g_goid, g_status;
 };
 
 /* What the profiler inside of a process got. */
@@ -287,7 +289,7 @@ struct process_cell {
 	char comm[COMM_BYTES];	  /* if the programs took it in: at its birth, or its first exec */
 	struct owner_how owner;
 	u32 open_flows; /* interactions in flight that have an owner */
-	u32 pad;
+	u32 look_flow;	/* the next whose goroutine is to be looked after: functions.bpf.h */
 	struct census census;
 };
 
@@ -335,6 +337,9 @@ enum outcome {
 	OUTCOME_UNKNOWN, /* the body was not in memory that can be looked at: sendfile */
 	NR_OUTCOMES
 };
+
+/* Functions that are interactions, by their number on the command line. */
+#define MAX_FUNCTIONS 8
 
 enum http_state {
 	HTTP_METHOD,
@@ -409,10 +414,11 @@ enum flow_state {
 
 /*
  * One connection of a target on which a request was read. Found by the socket's inode number, which
- * no two sockets have one after the other.
+ * no two sockets have one after the other. Or a call of a function: found by its goroutine.
  */
+#define FLOW_OF_FUNCTION (1ULL << 63)
 struct flow {
-	u64 inode; /* 0: the slot is free */
+	u64 inode; /* or of a function's call FLOW_OF_FUNCTION and its own number; 0: free */
 	u32 process;
 	u32 account; /* of its kind */
 	u8 state;    /* enum flow_state */
@@ -431,6 +437,8 @@ struct flow {
 	struct http_chunks chunks;
 	/* Of this interaction, by those who worked for it. */
 	u64 cpu_ns, off_cpu_ns, enters, fsyncs;
+	/* Of a call of a function: of which goroutine, and how deep in its stack it was entered. */
+	u64 goid, depth;
 	struct http_request request;
 	struct http_response response;
 	u8 bytes[FLOW_LOOK_BYTES]; /* copied from the target, to be looked at */
@@ -449,12 +457,14 @@ struct kind_key {
 
 struct code_key {
 	u32 account;
-	u16 code;    /* of HTTP; INTERACTION_ABORTED */
+	u16 code;    /* of HTTP; or INTERACTION_* */
 	u16 outcome; /* enum outcome */
 };
 
-#define INTERACTION_ABORTED 0
-#define INTERACTION_SESSION 0xffffffff /* it goes on as one; not a key */
+#define INTERACTION_ABORTED    0
+#define INTERACTION_RETURNED   2	  /* 1: see CODE_OTHER */
+#define INTERACTION_UNFINISHED 3	  /* of a call of a function: it will not return any more */
+#define INTERACTION_SESSION    0xffffffff /* it goes on as one; not a key */
 
 /* Histograms of one kind, one observation per interaction. Counts are in 1024ths (HIST_ONE). */
 struct kind_hists {

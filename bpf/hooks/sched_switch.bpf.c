@@ -60,10 +60,12 @@ int sched_switch(void *ctx)
 	u32 prev_tid = KREAD(prev, pid), next_tid = KREAD(next, pid);
 	struct thread_cell *out = thread_known(prev_tid, KREAD(prev, tgid));
 	struct thread_cell *in = thread_known(next_tid, KREAD(next, tgid));
-	bool out_observed = out || is_observed(KREAD(prev, tgid));
+	bool out_observed = out ? !out->probing : is_observed(KREAD(prev, tgid));
 	u64 now;
 	long state;
 
+	if (in && in->probing)
+		in = NULL; /* as it left: see functions.bpf.h */
 	check_chain(prev_tid, next_tid);
 	if (!out_observed && !in)
 		return 0;

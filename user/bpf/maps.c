@@ -17,7 +17,8 @@ static const char *const map_names[NR_SESSION_MAPS] = {
 struct map_sizes {
 	u32 pid_blocks, pids, hints, threads, details, processes, lane_details, lane_accounts;
 	u32 rows, lane_rows, errors, lanes, cpus, one;
-	u32 lane_calls, flows, kinds, lane_kinds, codes, lane_go, states, routes, goods, leaves;
+	u32 lane_calls, flows, kinds, lane_kinds, codes, lane_go, states, routes, goods, leaves,
+		functions;
 };
 
 static u32 map_max_entries(const struct bpf_session *s, enum session_map map)
@@ -41,6 +42,7 @@ static u32 map_max_entries(const struct bpf_session *s, enum session_map map)
 		.states = s->nr_route_states,
 		.routes = s->nr_routes,
 		.goods = s->nr_goods,
+		.functions = MAX_FUNCTIONS,
 		.lane_go = s->lanes * s->bounds.max_go,
 		.leaves = s->bounds.max_leaves,
 		.rows = s->bounds.max_rows,

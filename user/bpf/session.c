@@ -222,6 +222,7 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 	cfg.observe_all = config->observe_all;
 	cfg.nr_routes = config->routes ? config->routes->n : 0;
 	cfg.nr_goods = config->nr_goods;
+	cfg.nr_functions = config->nr_functions;
 	cfg.nr_wanted_comms = config->nr_comms;
 	cfg.nr_wanted_files = config->nr_files;
 	cfg.wanted_flags = PROCESS_WANTED | (config->follow ? PROCESS_FOLLOW : 0);

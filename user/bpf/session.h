@@ -59,9 +59,11 @@ struct bpf_session_config {
 	u32 nr_comms;	/* are taken in at that moment; up to MAX_WANTED */
 	u32 nr_files;	/* places for bpf_session_want_file, up to MAX_WANTED */
 	bool follow;	/* the children of both as well */
-	const struct routes *routes;   /* of interactions; NULL: none */
-	const struct good_kind *goods; /* when their responses are good ones */
-	u32 nr_goods;		       /* up to MAX_GOODS */
+	const struct routes *routes;	    /* of interactions; NULL: none */
+	const struct good_kind *goods;	    /* when their responses are good ones */
+	u32 nr_goods;			    /* up to MAX_GOODS */
+	const struct route_name *functions; /* whose calls are interactions, and not requests */
+	u32 nr_functions;		    /* up to MAX_FUNCTIONS */
 	const char *refused_hook; /* for tests: as if the kernel refused to attach it; or NULL */
 };
 

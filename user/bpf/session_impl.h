@@ -43,6 +43,7 @@
 	MAP(route_names, routes)       \
 	MAP(good_kinds, goods)         \
 	MAP(good_rules, goods)         \
+	MAP(function_names, functions) \
 	MAP(go_gc, lane_go)            \
 	MAP(census_leaves, leaves)     \
 	MAP(drops, lanes)              \

@@ -15,6 +15,9 @@ int session_set_up_kinds(struct bpf_session *s, const struct bpf_session_config 
 		*(struct route_state *)session_element(s, MAP_route_states, i) = routes->states[i];
 	for (u32 i = 0; routes && i < routes->n; i++)
 		*(struct route_name *)session_element(s, MAP_route_names, i) = routes->names[i];
+	for (u32 i = 0; i < config->nr_functions && s->groups[GROUP_FUNCTIONS].up; i++)
+		*(struct route_name *)session_element(s, MAP_function_names, i) =
+			config->functions[i];
 	for (u32 i = 0; i < config->nr_goods; i++) {
 		const struct good_kind *good = &config->goods[i];
 
@@ -56,6 +59,8 @@ int bpf_session_set_owner(struct bpf_session *s, u32 slot, const struct owner_ho
 	p->owner.g_m = how->g_m;
 	p->owner.m_g0 = how->m_g0;
 	p->owner.m_curg = how->m_curg;
+	p->owner.g_goid = how->g_goid;
+	p->owner.g_status = how->g_status;
 	__atomic_store_n(&p->owner.mode, how->mode, __ATOMIC_RELEASE);
 	return 0;
 }

@@ -82,6 +82,7 @@ static bool check_owner(struct broker_owner *owner)
 
 	return how->mode <= OWNER_GO && how->g_m < MAX_OWNER_OFFSET &&
 	       how->m_g0 < MAX_OWNER_OFFSET && how->m_curg < MAX_OWNER_OFFSET &&
+	       how->g_goid < MAX_OWNER_OFFSET && how->g_status < MAX_OWNER_OFFSET &&
 	       clean_text(owner->why, sizeof(owner->why));
 }
 

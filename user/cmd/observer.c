@@ -47,6 +47,8 @@ static int open_session(struct observer *o, struct err *err)
 		.routes = o->config.routes,
 		.goods = o->config.goods,
 		.nr_goods = o->config.nr_goods,
+		.functions = o->config.function_kinds,
+		.nr_functions = o->config.nr_functions,
 		.follow = o->config.follow || o->config.all,
 	};
 	u64 max_pid = procfs_max_pid(PROC_ROOT);
@@ -122,10 +124,12 @@ void observer_free(struct observer *o)
 		free(o->processes[i].exe);
 		observer_forget_name(&o->processes[i]);
 		gc_probes_detach(&o->processes[i].gc);
+		function_probes_detach(&o->processes[i].functions);
 	}
 	if (o->epoll_fd >= 0)
 		close(o->epoll_fd);
 	gc_file_free(o->gc_file);
+	function_file_free(o->function_file);
 	ended_free(o->ended);
 	names_free(o->names);
 	free(o->slots);
@@ -247,6 +251,62 @@ static void probe_gc(struct observer *o, struct observed *p)
 	p->gc.workers |= before.workers;
 }
 
+static struct function_list functions_of(const struct observer *o)
+{
+	return (struct function_list){ o->config.function_names, o->config.nr_functions };
+}
+
+/* In the program that it executes now; of one that comes too late everything is background. */
+static void probe_functions(struct observer *o, struct observed *p)
+{
+	const struct function_list functions = functions_of(o);
+
+	if (!p->target || !functions.n)
+		return;
+	function_probes_detach(&p->functions);
+	if (o->sealed) {
+		snprintf(p->functions.why, sizeof(p->functions.why), "%s",
+			 "what is executed after observing began is not probed");
+		log_warn("process %d (%s): its interactions are not told apart: %s; start "
+			 "skyobserve when it runs, or let skyobserve start it (-- COMMAND)",
+			 (int)p->id.pid, p->id.comm, p->functions.why);
+	} else if (observer_groups(o)[GROUP_FUNCTIONS].up) {
+		/* What was read for it says as well whose the calls are: nobody is to be asked. */
+		function_probes_attach(o->session, &o->function_file, p->id.pid, p->where.slot,
+				       &functions, &p->functions);
+		p->owner_pending &= !p->functions.all;
+	} else {
+		snprintf(p->functions.why, sizeof(p->functions.why), "%s",
+			 observer_groups(o)[GROUP_FUNCTIONS].reason);
+	}
+}
+
+static void probe(struct observer *o, struct observed *p)
+{
+	probe_gc(o, p);
+	probe_functions(o, p);
+}
+
+int observer_check_program(struct observer *o, int fd, struct err *err)
+{
+	const struct function_list functions = functions_of(o);
+
+	return functions.n ? function_probes_check(&o->function_file, fd, &functions, err) : 0;
+}
+
+int observer_check_functions(const struct observer *o, struct err *err)
+{
+	for (size_t i = 0; i < o->nr_processes && o->config.nr_functions; i++) {
+		const struct observed *p = &o->processes[i];
+
+		if (p->target && p->alive && *p->functions.why)
+			return err_set(err, p->functions.unfit ? -ENOTSUP : -EIO,
+				       "process %d (%s): %.250s", (int)p->id.pid, p->id.comm,
+				       p->functions.why);
+	}
+	return 0;
+}
+
 static int take_in(struct observer *o, struct observed *p, bool details, struct err *err)
 {
 	const struct observe_how how = { .details = details,
@@ -263,7 +323,7 @@ static int take_in(struct observer *o, struct observed *p, bool details, struct 
 		return r;
 	broker_read_books(o->config.broker, p->id.pid, observer_now(), &p->books_begin);
 	p->owner_pending = tells_apart(o);
-	probe_gc(o, p);
+	probe(o, p);
 	if (observer_reads_go(o))
 		go_view_begin(o->config.broker, p->id.pid);
 	if (!o->begin_ns)
@@ -395,7 +455,7 @@ static struct observed *add_taken_in(struct observer *o, const struct process_sl
 	if (p->target)
 		greet_target(o, p);
 	if (!slot->end_ns)
-		probe_gc(o, p);
+		probe(o, p);
 	p->owner_pending = tells_apart(o);
 	o->nr_processes++;
 	return p;
@@ -555,7 +615,7 @@ static void note_exec(struct observer *o, struct observed *p, const struct proce
 	p->owner_pending = tells_apart(o);
 	if (slot->end_ns)
 		return;
-	probe_gc(o, p);
+	probe(o, p);
 	if (broker_identify(o->config.broker, p->id.pid, &who))
 		return;
 	set_exe(p, who.exe);
@@ -614,6 +674,7 @@ void observer_drop(struct observer *o, size_t i)
 
 	bpf_session_release(o->session, p->where.slot);
 	gc_probes_detach(&p->gc);
+	function_probes_detach(&p->functions);
 	free(p->last_kinds.at);
 	free(p->exe);
 	observer_forget_name(p);

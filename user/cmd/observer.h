@@ -29,6 +29,11 @@ struct observer_config {
 	const struct routes *routes; /* as in struct bpf_session_config; the caller's */
 	const struct good_kind *goods;
 	u32 nr_goods;
+	/* Functions whose calls are interactions: their kinds, and their whole names. The caller's,
+	 * as long as the observer lives. */
+	const struct route_name *function_kinds;
+	const char *const *function_names;
+	u32 nr_functions;
 	struct broker_client *broker; /* the caller's; NULL: nobody but us looks at /proc */
 	const char *name; /* --name: `process` label of all targets, or NULL for their comm */
 };
@@ -50,6 +55,15 @@ int observer_add(struct observer *o, pid_t pid, struct err *err);
  * Take in as targets those that execute a file from now on, at their exec: bpf_session_want_file.
  */
 void observer_want_file(struct observer *o, size_t i, u64 inode, u64 device);
+
+/*
+ * With functions: whether the program that is open as @fd has all of them, so that a process which
+ * executes it can be observed: 0, -ENOTSUP with @err saying why not, or another errno.
+ */
+int observer_check_program(struct observer *o, int fd, struct err *err);
+/* Whether all targets that are alive have probes: 0; -ENOTSUP: one has a program that does not fit;
+ * else another errno. */
+int observer_check_functions(const struct observer *o, struct err *err);
 
 /*
  * From now on no program can be read or probed: privileges are about to be dropped. Go programs

@@ -5,6 +5,7 @@
 
 #include "user/broker/go_view.h"
 #include "user/cmd/ended.h"
+#include "user/cmd/function_probes.h"
 #include "user/cmd/gc_probes.h"
 #include "user/cmd/observer.h"
 #include "user/model/kinds.h"
@@ -30,6 +31,7 @@ struct observed {
 	struct kind_list last_kinds;
 	struct go_view go;
 	struct gc_probed gc;
+	struct function_probed functions;
 	int pidfd;	    /* of a live target, else -1 */
 	bool target;	    /* was asked for; else a followed child */
 	bool unsaid;	    /* a target that the programs took in, for observer_next_come */
@@ -51,6 +53,7 @@ struct observer {
 	struct ended *ended;
 	struct names *names;
 	struct gc_file *gc_file;
+	struct function_file *function_file;
 	struct process_slot *slots; /* room for a scan */
 	u32 *at_slot;		    /* 1 + the process in each slot, 0 = none; for a scan */
 	size_t books_next; /* whose books are the next to be read, of those without details */

@@ -158,6 +158,21 @@ static void note_gc(struct observer *o, struct snapshot *snap)
 			 "not of the whole machine (--all)");
 }
 
+/* And in functions. */
+static void note_functions(struct observer *o, struct snapshot *snap)
+{
+	struct gc_probes_sum sum = { 0 };
+
+	if (!o->config.nr_functions)
+		return;
+	for (size_t i = 0; i < o->nr_processes; i++) {
+		if (snap->processes[i].alive)
+			function_probes_note(&o->processes[i].functions, o->processes[i].id.pid,
+					     &sum);
+	}
+	gc_probes_state(&sum, &snap->groups[GROUP_FUNCTIONS]);
+}
+
 /* What Go programs say of themselves, and what became of the group. */
 static void read_go(struct observer *o, struct snapshot *snap)
 {
@@ -223,6 +238,7 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 		r |= finish_process(o, &o->processes[i], &snap.processes[i], &totals[i]);
 	r |= finish_process(o, &o->other, &snap.processes[n - 1], &totals[n - 1]);
 	note_gc(o, &snap);
+	note_functions(o, &snap);
 	read_all_books(o, &snap, totals);
 	if (!r) {
 		read_go(o, &snap);

@@ -249,6 +249,7 @@ void options_done(struct options *options)
 	free(options->hosts.word);
 	free(options->profiles.word);
 	free(options->records.word);
+	free(options->interactions.word);
 	free(options->routes.word);
 	free(options->goods.word);
 	free(options->ofs.word);

@@ -19,12 +19,12 @@ struct words {
 struct options {
 	const char *command; /* "serve" if none was given */
 	struct words rest;   /* words that belong to no option */
-	struct words pids, comms, exes, cgroups, listen, hosts, routes, goods, profiles, records,
-		ofs;
+	struct words pids, comms, exes, cgroups, listen, hosts, interactions, routes, goods,
+		profiles, records, ofs;
 	char **program;	 /* what stands behind --, NULL-terminated (argv's), or NULL */
 	u64 given;	 /* a bit per row of options.def: it was there */
 	bool pids_given; /* --pid was there, even with nothing behind it */
-	const char *name, *telemetry_path, *groups, *user, *interaction, *sample_type, *rules;
+	const char *name, *telemetry_path, *groups, *user, *sample_type, *rules;
 	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, raw, markdown, help,
 		version;
 	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;

@@ -214,12 +214,22 @@ static int add_edge(struct recorder *rec, struct observer *o, struct err *err)
 	return 0;
 }
 
+static void set_asked_interactions(const struct words *words, struct record *r)
+{
+	struct buf all = { 0 };
+
+	for (size_t i = 0; i < words->n; i++)
+		buf_printf(&all, "%s%s", i ? " " : "", words->word[i]);
+	record_fact_set(r, "asked.interaction", all.bytes ? all.bytes : "none", NULL);
+	buf_done(&all);
+}
+
 static void set_asked(const struct options *o, struct record *r)
 {
 	record_fact_set(r, "asked.isolated", o->isolated ? "yes" : "no", NULL);
 	record_fact_set(r, "asked.follow", o->follow ? "yes" : "no", NULL);
 	record_fact_set(r, "asked.all", o->all ? "yes" : "no", NULL);
-	record_fact_set(r, "asked.interaction", o->interaction ? o->interaction : "none", NULL);
+	set_asked_interactions(&o->interactions, r);
 	record_fact_set(r, "asked.groups", o->groups ? o->groups : "all", NULL);
 	if (o->program) /* arguments may be secret */
 		record_fact_set(r, "asked.program", o->program[0], NULL);

@@ -6,6 +6,7 @@
 #include "user/cmd/serve.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@
 #include "user/cmd/serve_privilege.h"
 #include "user/cmd/targets.h"
 #include "user/cmd/version.h"
+#include "user/elf/file.h"
 #include "user/http/server.h"
 #include "user/render/json.h"
 #include "user/render/prom.h"
@@ -335,23 +337,59 @@ static void say_groups(const struct serve *s)
 	}
 }
 
+/* Functions that are asked for and missing are a wrong command line, not a smaller observation. */
+static int check_functions(const struct serve *s, struct err *err)
+{
+	int r = observer_check_functions(s->observer, err);
+
+	return !r ? EXIT_GOOD : r == -ENOTSUP ? EXIT_USAGE : EXIT_MISSING;
+}
+
+static int add_targets(struct serve *s, struct err *err)
+{
+	int status = targets_add(s->observer, s->broker, s->options, err);
+
+	return status ? status : check_functions(s, err);
+}
+
+/* Before it runs: a program that does not fit is not to have done anything. */
+static int check_program(const struct serve *s, struct err *err)
+{
+	char path[PATH_MAX];
+	int r, fd;
+
+	if (!program_file(s->options->program[0], path))
+		return EXIT_GOOD; /* whoever executes it says why it cannot */
+	fd = elf_open_path(path, err);
+	if (fd < 0)
+		return EXIT_GOOD;
+	r = observer_check_program(s->observer, fd, err);
+	close(fd);
+	if (r)
+		(void)err_prefix(err, r, "%s: ", path);
+	return !r ? EXIT_GOOD : r == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
+}
+
 /* Observed before it executes, so from its first instruction. */
 static int start_program(struct serve *s, struct err *err)
 {
 	char **argv = s->options->program;
-	int status = EXIT_GOOD;
+	int status;
 	int r = program_prepare(argv, s->options->user, &s->program, err);
 
 	if (r)
 		return r == -EINVAL ? EXIT_USAGE : r == -EPERM ? EXIT_MISSING : EXIT_FAILED;
 	if (observer_add(s->observer, s->program.pid, err))
 		return EXIT_MISSING;
+	status = check_program(s, err); /* last: where its functions are is known when it runs */
+	if (status)
+		return status;
 	if (s->recorder && recorder_begin(s->recorder, s->observer, err))
 		return EXIT_FAILED;
 	if (program_start(&s->program, argv[0], &status, err))
 		return status;
 	observer_refresh(s->observer); /* who it is by now, while its executable may be read */
-	return EXIT_GOOD;
+	return check_functions(s, err);
 }
 
 /* A word that belongs to no option, and what was probably meant. */
@@ -428,7 +466,7 @@ static int set_up(struct serve *s, struct err *err)
 	if (observer_open(&config, &s->observer, err))
 		return EXIT_MISSING;
 	kinds_choice_done(&s->kinds);
-	status = targets_add(s->observer, s->broker, o, err);
+	status = add_targets(s, err);
 	if (status)
 		return status;
 	observer_await_owners(s->observer, OWNERS_PATIENCE_NS);

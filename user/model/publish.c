@@ -307,17 +307,30 @@ static void add_kind_hist(struct publication *pub, enum family_id id, enum value
 	add_hist_sample(pub, s, hist);
 }
 
+static const char *code_word(u32 code)
+{
+	switch (code) {
+	case INTERACTION_ABORTED:
+		return "aborted";
+	case INTERACTION_RETURNED:
+		return "returned";
+	case INTERACTION_UNFINISHED:
+		return "unfinished";
+	default:
+		return "other";
+	}
+}
+
 static void publish_codes(struct publication *pub, const struct kind_snap *k)
 {
 	for (u32 i = 0; i < k->nr_codes; i++) {
 		struct sample *s = add_process(pub, FAM_INTERACTIONS, VALUE_COUNT, k->codes[i].n);
 		char code[16];
 
-		if (k->codes[i].code > CODE_OTHER)
+		if (k->codes[i].code >= HTTP_LEAST_CODE)
 			snprintf(code, sizeof(code), "%u", k->codes[i].code);
 		else
-			snprintf(code, sizeof(code), "%s",
-				 k->codes[i].code == CODE_OTHER ? "other" : "aborted");
+			snprintf(code, sizeof(code), "%s", code_word(k->codes[i].code));
 		label_copy(pub, s, "interaction", kind_label(k));
 		label_copy(pub, s, "code", code);
 		if (outcome_names[k->codes[i].outcome])

@@ -68,13 +68,15 @@ struct foreign_count {
 
 /* Requests of one kind that ended with the same status code of HTTP. */
 struct code_count {
-	u16 code;    /* INTERACTION_ABORTED: not answered; CODE_OTHER: the rest */
+	u16 code;    /* of HTTP; INTERACTION_ABORTED: not answered; CODE_OTHER: the rest; or
+			INTERACTION_* */
 	u16 outcome; /* enum outcome */
 	u64 n;
 };
 
-#define MAX_KIND_CODES 32
-#define CODE_OTHER     1
+#define MAX_KIND_CODES	32
+#define CODE_OTHER	1
+#define HTTP_LEAST_CODE 100
 
 /*
  * A kind of interactions of a process, or its background (an empty @name): what was charged to its

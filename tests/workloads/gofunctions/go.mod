@@ -1,0 +1,3 @@
+module gofunctions
+
+go 1.19
