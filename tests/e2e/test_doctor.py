@@ -127,7 +127,7 @@ def refused_groups_are_said(case):
         down.append(set(missing))
     case.equal("groups down with many descriptors", down[0], set())
     case.true("go_gc alone was never down", {"go_gc"} in down)
-    case.true("io_uring and go_gc alone were never down", {"io_uring", "go_gc"} in down)
+    case.true("io_uring, functions and go_gc alone were never down", {"io_uring", "functions", "go_gc"} in down)
     case.true("all that need hooks, but process, were never down", set(GROUPS) - {"process", "go"} in down)
 
 
@@ -162,7 +162,7 @@ def typed_hooks(case):
     report = doctor(case)
     if state(report, "typed tracepoints") != "ok":
         raise lib.Skip("this kernel has no typed tracepoints")
-    for group in sorted(set(GROUPS) - {"go", "go_gc"}):
+    for group in sorted(set(GROUPS) - {"go", "go_gc", "functions"}):
         case.equal(group, report.rows[f"group {group}"].found, "typed tracepoint")
 
 
