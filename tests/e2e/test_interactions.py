@@ -14,6 +14,7 @@ import concurrent.futures
 import shutil
 import signal
 import subprocess
+import time
 
 import lib
 from web import SERVER, Client, Sample, Server, await_requests, get, requests_of
@@ -212,14 +213,26 @@ def killed(case):
     lib.poll("three sessions", lambda: sample.observer.scrape().value("skyobserve_sessions") == 3)
     load.kill()
     waiting = Client(sample.address)
+    sent_s = time.monotonic()
     waiting.send(b"POST /_sky/event HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
     flying = {"interaction": "POST /_sky/event"}
     name = "skyobserve_interactions_in_flight"
-    lib.poll("it to be in flight", lambda: sample.observer.scrape().sum(name, **flying) == 1)
+    first = lib.poll("it to be in flight", lambda: (
+        lambda m: m if m.sum(name, **flying) == 1 else None)(sample.observer.scrape()))
+    seen_s = time.monotonic()
+    oldest = "skyobserve_interactions_in_flight_oldest_seconds"
+    case.at_most("its age", first.value(oldest, **flying), seen_s - sent_s)
+    time.sleep(0.3)
+    case.at_least("its age later", sample.observer.scrape().value(oldest, **flying),
+                  first.value(oldest, **flying) + 0.3)
+    case.equal("age where nothing is in flight",
+               {kind: age for kind, age in first.by(oldest, "interaction").items() if kind != flying["interaction"]
+                and not first.sum(name, interaction=kind) and age}, {})
     sample.process.kill()
     last = lib.poll("its end", lambda: (
         lambda m: m if m.value("skyobserve_process_up") == 0 else None)(sample.observer.scrape()))
     case.equal("in flight", last.sum(name), 0)
+    case.equal("age", last.sum(oldest), 0)
     case.equal("aborted", last.value("skyobserve_interactions_total", code="aborted", **flying), 1)
     case.equal("sessions", last.value("skyobserve_sessions"), 0)
 

@@ -108,6 +108,46 @@ static int read_codes(const struct bpf_session *s, struct snapshot *snap)
 	return 0;
 }
 
+/* The age of the interaction on @f, of kind @ret_account; 0: none is in flight there. */
+static u64 age_of(const struct flow *f, u64 now, u32 *ret_account)
+{
+	u64 begin_ns = __atomic_load_n(&f->begin_ns, __ATOMIC_ACQUIRE);
+	u8 state = __atomic_load_n(&f->state, __ATOMIC_ACQUIRE);
+
+	*ret_account = __atomic_load_n(&f->account, __ATOMIC_ACQUIRE);
+	if (state != FLOW_OPEN && state != FLOW_HEAD && state != FLOW_BODY)
+		return 0;
+	/* It may end and the next begin meanwhile. */
+	if (begin_ns != __atomic_load_n(&f->begin_ns, __ATOMIC_ACQUIRE) || begin_ns >= now)
+		return 0;
+	return now - begin_ns;
+}
+
+/* By the connections in use: to look at all places would make the whole map resident. */
+static int read_oldest(const struct bpf_session *s, struct snapshot *snap)
+{
+	void *keys, *values;
+	u64 now = session_now();
+	u32 n;
+	int r = collect_hash(&s->maps[MAP_flow_slots], sizeof(u64), &keys, &values, &n);
+
+	if (r)
+		return r;
+	for (u32 i = 0; i < n; i++) {
+		const struct flow *f = session_element(s, MAP_flows, ((const u32 *)values)[i]);
+		struct kind_snap *k;
+		u32 account;
+		u64 age = f ? age_of(f, now, &account) : 0;
+
+		k = age ? kind_by_account(snap, account) : NULL;
+		if (k && age > k->oldest_ns)
+			k->oldest_ns = age;
+	}
+	free(keys);
+	free(values);
+	return 0;
+}
+
 static int by_account(const void *a, const void *b)
 {
 	const struct kind_snap *x = a, *y = b;
@@ -150,5 +190,6 @@ int collect_kinds(const struct bpf_session *s, struct snapshot *snap)
 		if (p->nr_kinds)
 			qsort(p->kinds, p->nr_kinds, sizeof(*p->kinds), by_account);
 	}
-	return read_codes(s, snap);
+	r = read_codes(s, snap);
+	return r ? r : read_oldest(s, snap);
 }

@@ -57,6 +57,7 @@ static void abort_open(struct kind_snap *k)
 		add_code(k, &aborted);
 	k->cells[CELL_COMPLETED] += aborted.n;
 	k->cells[CELL_SESSIONS_CLOSED] += kind_sessions(k);
+	k->oldest_ns = 0;
 }
 
 void kinds_finish(struct process_snap *p)
@@ -77,6 +78,8 @@ static int add_one(struct kind_list *sum, const struct kind_snap *more)
 
 		if (strcmp(k->name, more->name) != 0)
 			continue;
+		if (more->oldest_ns > k->oldest_ns)
+			k->oldest_ns = more->oldest_ns;
 		counters_add(k->cells, more->cells, sizeof(k->cells));
 		counters_add(k->calls, more->calls, sizeof(k->calls));
 		counters_add(&k->hists, &more->hists, sizeof(k->hists));

@@ -85,6 +85,7 @@ struct code_count {
 struct kind_snap {
 	char name[KIND_NAME_BYTES + 1];
 	u32 account;
+	u64 oldest_ns; /* age of the oldest that is in flight; 0: none is */
 	u64 cells[NR_CELLS];
 	u64 calls[NR_CALL_SLOTS];
 	struct kind_hists hists;
