@@ -214,6 +214,42 @@ TEST(totals_split_a_spell_whose_wake_up_was_not_seen)
 	}
 }
 
+/* 30 ms on the CPU by our stamps, of which the scheduler counted @ran_ns; it runs on if @running.
+ */
+static u64 steal_of(u64 ran_ns, bool running)
+{
+	struct process_snap p = { .nr_threads = 1 };
+	struct task_record rec = quiet();
+	struct process_totals t;
+
+	p.threads = &rec;
+	if (running) {
+		rec.cell.run_state = RUN_RUNNING;
+		rec.cell.since_ns = rec.now_ns - 30000000;
+		rec.counts.runtime_ns += ran_ns;
+	} else {
+		p.cells[CELL_ON_STAMPS] = 30000000;
+		p.cells[CELL_CPU + MODE_USER] = ran_ns;
+	}
+	totals_of(&p, &t);
+	return t.cells[CELL_STEAL];
+}
+
+TEST(totals_know_steal_only_beyond_what_the_clocks_may_part_by)
+{
+	struct process_totals last = { 0 }, now = { 0 };
+
+	/* A running thread's runtime is as of its last tick: that is not steal. */
+	CHECK_EQ_U64(steal_of(20000000, true), 0);
+	CHECK_EQ_U64(steal_of(0, true), 20000000);
+	CHECK_EQ_U64(steal_of(20000000, false), 30000000 - 20000000 - 20000000 / 1000);
+	CHECK_EQ_U64(steal_of(30000000, false), 0);
+	/* What was stolen stays so, whatever is taken off for what came later. */
+	last.cells[CELL_STEAL] = 5;
+	totals_floor(&last, &now);
+	CHECK_EQ_U64(now.cells[CELL_STEAL], 5);
+}
+
 TEST(totals_leave_out_the_wait_before_the_observation)
 {
 	struct task_record rec = quiet();

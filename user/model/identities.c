@@ -14,14 +14,8 @@ const char *const identity_names[NR_IDENTITIES] = {
 	[IDENTITY_SWITCHES] = "switches",
 };
 
-/* A running thread's runtime is as of the last tick; 100 Hz is the slowest that is configured. */
-#define TICK_NS 10000000ULL
 /* What is left of IDENTITY_SWITCH_NS in the sum of the scheduler's run and wait. */
 #define WALL_SWITCH_NS 5000ULL
-/* From the birth of a thread to the first event that we see of it. */
-#define BIRTH_NS 200000ULL
-/* What healing the stamps of a lost switch leaves: the scheduler's clock against ours. */
-#define LOST_SWITCH_NS 1000000ULL
 
 /*
  * A thread is released, and its CPU time put into the sums of /proc, before its last switch; what

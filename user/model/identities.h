@@ -22,14 +22,6 @@
 
 #include "user/model/totals.h"
 
-/*
- * The scheduler closes a slice at its own clock, which is older than the tracepoint: on a
- * contended CPU 12-42 us a switch on average, p90 60 us. So time on the CPU between our stamps and
- * by the scheduler part by that much, and so do the two waits; the sum of the scheduler's run and
- * wait does not (wall).
- */
-#define IDENTITY_SWITCH_NS 64000ULL
-
 enum identity_id {
 	IDENTITY_CPU,
 	IDENTITY_CPU_STAMPS,

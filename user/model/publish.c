@@ -109,14 +109,8 @@ static void publish_cpu(struct publication *pub)
 
 static void publish_steal(struct publication *pub)
 {
-	const u64 *c = pub->m->cells;
-	u64 cpu = c[CELL_CPU + MODE_USER] + c[CELL_CPU + MODE_SYSTEM];
-	u64 blur = IDENTITY_SWITCH_NS * (c[CELL_SWITCHES] + c[CELL_SWITCHES + 1]);
-
-	if (!pub->snap->machine.steal_ticks)
-		return;
-	(void)add_process(pub, FAM_STEAL, VALUE_NS,
-			  c[CELL_ON_STAMPS] > cpu + blur ? c[CELL_ON_STAMPS] - cpu - blur : 0);
+	if (pub->snap->machine.steal_ticks)
+		(void)add_process(pub, FAM_STEAL, VALUE_NS, pub->m->cells[CELL_STEAL]);
 }
 
 /* What block_reason of bpf/waits.bpf.h can tell apart when it does not know the thread's call. */

@@ -116,9 +116,28 @@ void totals_of_account(const struct process_snap *p, u32 account, u64 cells[NR_C
 	memcpy(cells, t.cells, sizeof(t.cells));
 }
 
+/*
+ * Time on the CPU by our stamps that the scheduler does not know: what is left of it when all by
+ * which the two may part otherwise is taken off. A lower bound; so is the largest there ever was.
+ */
+static u64 steal_at_least(const struct process_snap *p, const struct process_totals *t)
+{
+	const u64 *c = t->cells;
+	u64 cpu = c[CELL_CPU + MODE_USER] + c[CELL_CPU + MODE_SYSTEM];
+	u64 switches = c[CELL_SWITCHES + SWITCH_VOLUNTARY] + c[CELL_SWITCHES + SWITCH_INVOLUNTARY];
+
+	if (p->torn)
+		return 0;
+	return since(c[CELL_ON_STAMPS], cpu + cpu / 1000 + IDENTITY_SWITCH_NS * switches +
+						BIRTH_NS * c[CELL_THREADS_BORN] +
+						LOST_SWITCH_NS * c[CELL_LOST_SWITCHES] +
+						TICK_NS * t->running + p->unsettled_ns);
+}
+
 void totals_of(const struct process_snap *p, struct process_totals *ret_totals)
 {
 	struct process_totals t = { 0 };
+	u64 steal;
 
 	memcpy(t.cells, p->cells, sizeof(t.cells));
 	t.runtime_ns = p->cells[CELL_ENDED_RUNTIME];
@@ -128,6 +147,9 @@ void totals_of(const struct process_snap *p, struct process_totals *ret_totals)
 	}
 	t.run_delay_ns = t.cells[CELL_OFF_CPU + REASON_RUN_QUEUE] +
 			 t.cells[CELL_OFF_CPU + REASON_PREEMPTED] - t.open_wait_ns;
+	steal = steal_at_least(p, &t);
+	if (steal > t.cells[CELL_STEAL]) /* of several processes it is their sum already */
+		t.cells[CELL_STEAL] = steal;
 	*ret_totals = t;
 }
 
