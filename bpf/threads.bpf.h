@@ -179,19 +179,18 @@ static __always_inline struct thread_cell *thread_current(void)
  * slot any more, and user space may take the totals over. Two last threads may both see 0; that
  * does no harm. The `other` slot is many processes: there the leader's end unmaps its number.
  */
-static __always_inline void process_thread_ended(const struct thread_cell *t, u64 now)
+static __always_inline void process_thread_ended(u32 tid, u32 tgid, u32 slot, u64 now)
 {
-	u32 tgid = t->tgid, slot = t->process;
 	struct process_cell *p = bpf_map_lookup_elem(&processes, &slot);
 	bool other = slot == cfg.max_processes - 1;
 	u8 *flag;
 
 	if (!p)
 		return;
-	if (t->tid == tgid && !other)
+	if (tid == tgid && !other)
 		p->flags |= PROCESS_LEADER_ENDED;
 	__sync_fetch_and_add(&p->live_threads, -1);
-	if (other ? t->tid != tgid : p->live_threads != 0)
+	if (other ? tid != tgid : p->live_threads != 0)
 		return;
 	flag = observed_flag(tgid);
 	if (flag)
@@ -203,11 +202,12 @@ static __always_inline void process_thread_ended(const struct thread_cell *t, u6
 
 /*
  * Close the books of a thread and give its slot back. The books are kept in the background,
- * whatever it worked for last.
+ * whatever it worked for last. A reader of the books sees by the first and the last counter that an
+ * end overlapped with it.
  */
 static __always_inline void thread_end(struct thread_cell *t, u64 now)
 {
-	u32 tid = t->tid;
+	u32 tid = t->tid, tgid = t->tgid, process = t->process;
 	u32 *slot = bpf_map_lookup_elem(&thread_slots, &tid);
 	struct account_cells *a;
 	u32 copy;
@@ -217,6 +217,7 @@ static __always_inline void thread_end(struct thread_cell *t, u64 now)
 	copy = *slot;
 	t->account = t->process;
 	a = account_cells(t);
+	charge(a, CELL_ENDS_BEGUN, 1);
 	charge(a, CELL_THREAD_WALL, now - t->begin_ns);
 	charge(a, CELL_ENDED_RUNTIME, t->charged.runtime_ns - t->base.runtime_ns);
 	charge(a, CELL_ENDED_EARLIER_SWITCHES, t->base.nvcsw + t->base.nivcsw);
@@ -224,10 +225,10 @@ static __always_inline void thread_end(struct thread_cell *t, u64 now)
 	charge(a, CELL_EXITS, t->exits);
 	if (t->nr != NO_CALL && !(t->flags & THREAD_SEEDED_CALL))
 		charge(a, CELL_NEVER_RETURNED, 1);
-	charge(a, CELL_THREADS_ENDED, 1);
-	process_thread_ended(t, now);
 	t->tid = 0;
 	bpf_map_delete_elem(&thread_slots, &tid);
+	charge(a, CELL_THREADS_ENDED, 1);
+	process_thread_ended(tid, tgid, process, now); /* then its account may be given away */
 	bpf_map_push_elem(&free_threads, &copy, BPF_ANY);
 }
 

@@ -299,7 +299,7 @@ static u64 cell_now(const struct bpf_session *s, const struct process_snap *p, e
 			session_element(s, MAP_cells, lane * session_accounts(s) + p->slot);
 
 		if (a)
-			n += __atomic_load_n(&a->cell[cell], __ATOMIC_RELAXED);
+			n += __atomic_load_n(&a->cell[cell], __ATOMIC_ACQUIRE);
 	}
 	return n;
 }
@@ -381,18 +381,13 @@ static int read_counters(const struct bpf_session *s, struct snapshot *snap, str
 
 /*
  * The books of a thread that ends go from its record to the account, one after the other: records
- * and cells only fit together if none ended between them, or while the cells were read: then some
- * of its books are in what was read and some are not.
+ * and cells only fit together if none was ending when reading began, and none began to
+ * since. Each end is counted when it begins and when it is done.
  */
 static bool ended_whole(const struct bpf_session *s, const struct process_snap *p)
 {
-	static const enum cell_id books[] = { CELL_ENDED_RUNTIME, CELL_ENTERS, CELL_THREADS_ENDED };
-
-	for (size_t i = 0; i < sizeof(books) / sizeof(books[0]); i++) {
-		if (p->cells[books[i]] != cell_now(s, p, books[i]))
-			return false;
-	}
-	return p->cells[CELL_ENTERS] - p->cells[CELL_EXITS] == p->cells[CELL_NEVER_RETURNED];
+	return cell_now(s, p, CELL_ENDS_BEGUN) == p->ended_before &&
+	       p->cells[CELL_ENTERS] - p->cells[CELL_EXITS] == p->cells[CELL_NEVER_RETURNED];
 }
 
 /*
@@ -408,6 +403,7 @@ static int read_once(const struct bpf_session *s, struct snapshot *snap, struct 
 	for (size_t i = 0; i < snap->nr_counted; i++) {
 		struct process_snap *p = &snap->processes[i];
 
+		p->ended_before = cell_now(s, p, CELL_THREADS_ENDED);
 		p->enters_before = cell_now(s, p, CELL_ENTERS);
 		p->unsettled_ns = 0;
 	}

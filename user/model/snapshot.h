@@ -130,6 +130,7 @@ struct process_snap {
 	/* CPU time that threads were charged while @cells was read: it may be missing, never
 	 * double. */
 	u64 unsettled_ns;
+	u64 ended_before; /* threads that had ended when reading began */
 	/* Threads ended at each try to read them: records and cells do not quite fit together. */
 	bool torn;
 	/*
