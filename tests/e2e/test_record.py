@@ -198,6 +198,71 @@ def connections(case):
               f"connected to 127.0.0.1:{port} ({comm}), 3 times at the beginning, 5 at the end" in text)
 
 
+STORED = """
+import socket, sqlite3, sys
+where = sys.argv[1]
+if where.isdigit():
+    kept = socket.create_connection(("127.0.0.1", int(where)))
+    kept.sendall(b"hello")
+elif where != "nowhere":
+    db = sqlite3.connect(where)
+    db.execute("create table t (x)")
+    db.commit()
+print("ready", flush=True)
+for line in sys.stdin:
+    if where.isdigit():
+        kept.sendall(b"x" * 4096)
+    elif where != "nowhere":
+        db.execute("insert into t values (1)")
+        db.commit()
+    print("done", flush=True)
+"""
+
+
+def record_store(case, name, where, store, writes, status=0):
+    """Record a program that keeps its state at a port, in a file or nowhere, and writes or not; its gate."""
+    program = case.popen([sys.executable, "-c", STORED, str(where)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    lines = lib.Lines(program.stdout, name)
+    lines.next()
+    recording = Recording(case, f"{name}.sky", "--pid", program.pid, "--expect-store", store).wait_begin()
+    if writes:
+        program.stdin.write(b"go\n")
+        program.stdin.flush()
+        lines.next()
+    recording.stop(status)
+    record = Record(recording.path, status=status)
+    found = [gate for gate in record.all["gates"] if gate["gate"] == "store"]
+    case.equal(f"valid: {name}", record.valid, status == 0)
+    case.equal(f"asked of {name}", record.facts["asked.store"], store)
+    return found[0]["state"], found[0]["text"]
+
+
+def expected_store(case):
+    """Connected to the store that was expected and written to it, or INVALID; what is not known is not valid."""
+    server = case.popen([sys.executable, "-c", SERVER, case.path("u")], stdout=subprocess.PIPE)
+    port = int(lib.Lines(server.stdout, "server").next())
+    state, text = record_store(case, "writes", port, f"postgres:{port}", True)
+    case.true(f"{state}: {text}", state == "holds" and f" 4096 bytes written to port {port}" in text)
+    for name, where, store, writes, why in (
+            ("idle", port, f"postgres:{port}", False, "nothing was written to it"),
+            ("fallback", "nowhere", "postgres", True, "no connection to port 5432 at either edge"),
+            ("connected", port, "memory", False, "not known: it may keep something behind 127.0.0.1:"),
+            ("quiet", case.path("quiet.db"), f"sqlite:{case.path('quiet.db')}", False, "nothing was written to it"),
+            ("other", case.path("other.db"), f"sqlite:{case.path('else.db')}", True, "is not open for writing"),
+            ("durable", case.path("durable.db"), "memory", True, "durable writes")):
+        state, text = record_store(case, name, where, store, writes, lib.STATUS_GONE)
+        case.true(f"{name}: {state}: {text}", state == "invalid" and why in text)
+    path = case.path("app.db")
+    case.equal("a file", record_store(case, "file", path, f"sqlite:{path}", True)[0], "holds")
+    case.equal("memory", record_store(case, "memory", "nowhere", "memory", True)[0], "holds")
+    recording = Recording(case, "program.sky", "--expect-store", "postgres", "--", "true").wait_end(lib.STATUS_GONE)
+    case.true(recording.stderr(), "INVALID: store: not known: what a program that was started" in recording.stderr())
+    done = subprocess.run([lib.SKYOBSERVE, "record", "-o", case.path("x"), "--expect-store", "oracle", "--", "true"],
+                          stderr=subprocess.PIPE, text=True, check=False)
+    case.equal("status of oracle", done.returncode, lib.STATUS_USAGE)
+    case.true(done.stderr, "--expect-store oracle: give it as" in done.stderr)
+
+
 def environment(case):
     """Only variables of the list, and only their values."""
     recording = Recording(case, "run.sky", "--pid", case.popen(
@@ -476,6 +541,7 @@ CASES = [
     ("of_a_command", of_a_command),
     ("series_and_duration", series_and_duration),
     ("connections", connections),
+    ("expected_store", expected_store),
     ("environment", environment),
     ("profile_of_the_window", profile_of_the_window),
     ("profile_of_go", profile_of_go),

@@ -68,8 +68,8 @@ TEST(a_good_window_holds_and_what_was_not_measured_is_not_judged)
 	make(&r);
 	gates_of(&r, gates);
 	for (u32 i = 0; i < NR_GATES; i++) {
-		bool measured = i != GATE_SELFTEST && i != GATE_PROFILE && i != GATE_CANARY &&
-				i != GATE_THROTTLE && i != GATE_FREQUENCY;
+		bool measured = i != GATE_SELFTEST && i != GATE_PROFILE && i != GATE_STORE &&
+				i != GATE_CANARY && i != GATE_THROTTLE && i != GATE_FREQUENCY;
 
 		CHECK_EQ_U64(gates[i].state, measured ? GATE_HOLDS : GATE_UNKNOWN);
 	}
@@ -120,6 +120,115 @@ TEST(groups_that_look_into_targets_end_with_them)
 	(void)add(&r.frames[1].set, FAM_GROUP_UP, 0, "group", "go_gc");
 	CHECK(state(&r, GATE_PROBES) == GATE_HOLDS);
 	record_done(&r);
+}
+
+/* A target with a connection to a server on port 5432, to which 100 bytes were written. */
+static void make_store(struct record *r, const char *asked)
+{
+	make(r);
+	(void)add(&r->frames[0].set, FAM_WRITTEN_BYTES, 5, "process", "app");
+	(void)add(&r->frames[1].set, FAM_WRITTEN_BYTES, 905, "process", "app");
+	record_fact_set(r, "asked.store", asked, NULL);
+	record_fact_set(r, "target.0.unix_streams", "0", "0");
+	record_fact_set(r, "target.0.ends_left_out", "0", "0");
+	record_fact_set(r, "target.0.connected.10.0.0.7:5432 (postgres)", "3", "4");
+	record_fact_set(r, "target.0.sent.10.0.0.7:5432", "1000", "1100");
+}
+
+/* The gate's state, and whether its text has @words. */
+static void check_store(struct record *r, enum gate_state want, const char *words)
+{
+	struct gate gates[NR_GATES];
+
+	gates_of(r, gates);
+	CHECK_EQ_U64(gates[GATE_STORE].state, want);
+	if (!strstr(gates[GATE_STORE].text, words))
+		CHECK_STR(gates[GATE_STORE].text, words);
+	record_done(r);
+}
+
+TEST(a_store_is_what_was_connected_to_and_written_to)
+{
+	struct record r;
+
+	make_store(&r, "postgres");
+	check_store(&r, GATE_HOLDS, "100 bytes written to port 5432");
+	make_store(&r, "redis"); /* a silent fallback looks like this */
+	check_store(&r, GATE_INVALID, "no connection to port 6379 at either edge");
+	make_store(&r, "redis:5432");
+	check_store(&r, GATE_HOLDS, "100 bytes");
+	make_store(&r, "postgres:432"); /* not the end of another number */
+	check_store(&r, GATE_INVALID, "no connection to port 432 ");
+	make_store(&r, "postgres");
+	record_fact_set(&r, "target.0.sent.10.0.0.7:5432", "1000", "1000");
+	check_store(&r, GATE_INVALID, "nothing was written");
+	make_store(&r, "postgres");
+	record_fact_set(&r, "target.0.connected.10.0.0.7:5432 (postgres)", "3", "0");
+	record_fact_set(&r, "target.0.sent.10.0.0.7:5432", "1000", "");
+	check_store(&r, GATE_INVALID, "at the beginning, not at the end");
+	make_store(&r, "postgres");
+	record_fact_set(&r, "target.0.connected.10.0.0.7:5432 (postgres)", "0", "1");
+	check_store(&r, GATE_INVALID, "at the end, not at the beginning");
+}
+
+TEST(a_store_that_is_not_known_is_never_valid)
+{
+	struct record r;
+
+	make_store(&r, "postgres");
+	record_fact_set(&r, "target.0.sent.10.0.0.7:5432", "1000", "?");
+	check_store(&r, GATE_INVALID, "not known: connected to 10.0.0.7:5432");
+	make_store(&r, "postgres");
+	record_fact_set(&r, "target.0.sent.10.0.0.7:5432", "1000", "999");
+	check_store(&r, GATE_INVALID, "not known: what was written");
+	make_store(&r, "redis");
+	record_fact_set(&r, "target.0.unix_streams", "0", "2");
+	check_store(&r, GATE_INVALID, "not known: no connection to port 6379, and where 2 unix");
+	make_store(&r, "redis");
+	record_fact_set(&r, "target.0.ends_left_out", "0", "1");
+	check_store(&r, GATE_INVALID, "not known: 1 sockets");
+	make_store(&r, "redis");
+	record_fact_set(&r, "target.1.pid", "18", NULL);
+	check_store(&r, GATE_INVALID, "not known: the sockets of 1 of 2 targets");
+	make_store(&r, "redis");
+	record_fact_set(&r, "asked.program", "app", NULL);
+	check_store(&r, GATE_INVALID, "not known: what a program");
+	make_store(&r, "oracle");
+	check_store(&r, GATE_INVALID, "not known: oracle is no store");
+	make_store(&r, "memory"); /* durable writes were not counted */
+	check_store(&r, GATE_INVALID, "not known: durable writes");
+}
+
+TEST(a_store_in_a_file_or_in_memory)
+{
+	struct record r;
+
+	make_store(&r, "sqlite:/data/app.db");
+	check_store(&r, GATE_INVALID, "not known: which files");
+	make_store(&r, "sqlite:/data/app.db");
+	record_fact_set(&r, "target.0.store.descriptors", "2", "2");
+	record_fact_set(&r, "target.0.store.changed_ns", "7", "8");
+	check_store(&r, GATE_HOLDS, "/data/app.db is open for writing at both edges");
+	make_store(&r, "sqlite:/data/app.db");
+	record_fact_set(&r, "target.0.store.descriptors", "2", "2");
+	record_fact_set(&r, "target.0.store.changed_ns", "8", "8");
+	check_store(&r, GATE_INVALID, "nothing was written to it");
+	make_store(&r, "sqlite:/data/app.db");
+	record_fact_set(&r, "target.0.store.descriptors", "0", "0");
+	record_fact_set(&r, "target.0.store.changed_ns", "0", "0");
+	check_store(&r, GATE_INVALID, "is not open for writing");
+	make_store(&r, "memory");
+	(void)add(&r.frames[0].set, FAM_FSYNCS, 3, "process", "app");
+	(void)add(&r.frames[1].set, FAM_FSYNCS, 4, "process", "app");
+	check_store(&r, GATE_INVALID, "1 durable writes");
+	make_store(&r, "memory");
+	(void)add(&r.frames[1].set, FAM_FSYNCS, 0, "process", "app");
+	check_store(&r, GATE_INVALID, "not known: it may keep something behind 10.0.0.7:5432");
+	make_store(&r, "memory");
+	(void)add(&r.frames[1].set, FAM_FSYNCS, 0, "process", "app");
+	record_fact_set(&r, "target.0.connected.10.0.0.7:5432 (postgres)", "x", "x");
+	record_fact_set(&r, "target.0.sent.10.0.0.7:5432", "0", "0");
+	check_store(&r, GATE_HOLDS, "no durable write");
 }
 
 TEST(times_are_doubtful_and_not_invalid_where_the_kernel_lost_switches)

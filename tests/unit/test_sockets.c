@@ -2,11 +2,16 @@
 /* The sockets of a process, from a made-up /proc with lines that make no sense among the others. */
 #include "tests/lib/check.h"
 
+#include <arpa/inet.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "user/proc/sock_diag.h"
 #include "user/proc/sockets.h"
+#include "user/proc/store_files.h"
 
 static char root[256];
 
@@ -93,7 +98,7 @@ TEST(sockets_are_what_the_descriptors_lead_to)
 	struct socket_ends ends;
 
 	make();
-	CHECK_EQ_U64(procfs_sockets(root, 5, &ends), 0);
+	CHECK_EQ_U64(procfs_sockets(root, 5, -1, &ends), 0);
 	CHECK_EQ_U64(ends.n, 4);
 	CHECK(ends.at[0].kind == SOCKET_LISTENS && ends.at[2].kind == SOCKET_CONNECTED);
 	check_text(&ends.at[0], "127.0.0.1:8080");
@@ -109,8 +114,95 @@ TEST(sockets_of_nobody_are_an_error)
 {
 	struct socket_ends ends;
 
-	CHECK(procfs_sockets(root, 7, &ends) < 0);
+	CHECK(procfs_sockets(root, 7, -1, &ends) < 0);
 	CHECK_EQ_U64(ends.n, 0);
+}
+
+/* A connection of this process to itself; it stays open. */
+static int connect_to_self(u32 *ret_port)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(at);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	CHECK(!bind(listener, (struct sockaddr *)&at, n) && !listen(listener, 1));
+	CHECK(!getsockname(listener, (struct sockaddr *)&at, &n));
+	CHECK(!connect(fd, (struct sockaddr *)&at, n) && accept(listener, NULL, NULL) >= 0);
+	CHECK(!close(listener)); /* else its connections are those of clients */
+	*ret_port = ntohs(at.sin_port);
+	return fd;
+}
+
+static const struct socket_end *end_of(const struct socket_ends *ends, u32 port)
+{
+	for (u32 i = 0; i < ends->n; i++) {
+		if (ends->at[i].kind == SOCKET_CONNECTED && ends->at[i].port == port)
+			return &ends->at[i];
+	}
+	CHECK(!"no such end");
+	return NULL;
+}
+
+TEST(what_was_written_to_a_connection_is_what_the_kernel_says_was_confirmed)
+{
+	static const char bytes[10000];
+	static struct socket_ends ends;
+	const struct socket_end *end;
+	int diag = sock_diag_open(), fd;
+	u64 before;
+	u32 port;
+
+	CHECK(diag >= 0);
+	fd = connect_to_self(&port);
+	CHECK_EQ_U64(procfs_sockets("/proc", getpid(), diag, &ends), 0);
+	end = end_of(&ends, port);
+	if (!end->sent_of) {
+		close(diag);
+		return; /* a kernel without tcp_diag */
+	}
+	before = end->sent;
+	CHECK_EQ_U64(send(fd, bytes, sizeof(bytes), 0), sizeof(bytes));
+	/* The other end, in this process too, confirms it when its kernel thinks it is time. */
+	for (u32 tries = 0; tries < 200; tries++) {
+		CHECK_EQ_U64(procfs_sockets("/proc", getpid(), diag, &ends), 0);
+		end = end_of(&ends, port);
+		if (end->sent == before + sizeof(bytes))
+			break;
+		poll(NULL, 0, 10);
+	}
+	CHECK_EQ_U64(end->sent, before + sizeof(bytes));
+	CHECK_EQ_U64(end->sent_of, end->n);
+	/* Without anybody to ask it is not known, and not 0. */
+	CHECK_EQ_U64(procfs_sockets("/proc", getpid(), -1, &ends), 0);
+	CHECK_EQ_U64(end_of(&ends, port)->sent_of, 0);
+	close(diag);
+}
+
+TEST(files_of_a_store_are_those_that_may_be_written)
+{
+	struct store_files files;
+	char path[512];
+
+	make();
+	folder("5/fdinfo");
+	file("app.db", "x");
+	snprintf(path, sizeof(path), "%s/app.db", root);
+	descriptor("5/fd/20", path);
+	file("5/fdinfo/20", "pos:\t0\nflags:\t0100002\nmnt_id:\t1\n");
+	CHECK_EQ_U64(procfs_store_files(root, 5, path, &files), 0);
+	CHECK_EQ_U64(files.descriptors, 1);
+	CHECK(files.changed_ns > 0);
+	CHECK_EQ_U64(procfs_store_files(root, 5, "/elsewhere", &files), 0);
+	CHECK_EQ_U64(files.descriptors, 0);
+	file("5/fdinfo/20", "pos:\t0\nflags:\t0100000\nmnt_id:\t1\n"); /* for reading */
+	CHECK_EQ_U64(procfs_store_files(root, 5, path, &files), 0);
+	CHECK_EQ_U64(files.descriptors, 0);
+	CHECK_EQ_U64(files.unreadable, 0);
+	descriptor("5/fd/21", path); /* nobody says how that was opened */
+	CHECK_EQ_U64(procfs_store_files(root, 5, path, &files), 0);
+	CHECK_EQ_U64(files.unreadable, 1);
+	CHECK(procfs_store_files(root, 7, path, &files) < 0);
 }
 
 TEST(ends_that_a_stranger_sent_are_checked)

@@ -59,9 +59,19 @@ int broker_sockets(struct broker_client *client, pid_t pid, struct socket_ends *
 	int r = ask(client, BROKER_SOCKETS, pid, clock_monotonic_ns() + BROKER_DEADLINE_NS, &reply);
 
 	if (broker_is_silent(r))
-		return procfs_sockets("/proc", pid, ret_ends);
+		return procfs_sockets("/proc", pid, -1, ret_ends);
 	if (!r)
 		*ret_ends = reply->sockets;
+	return r;
+}
+
+int broker_store(struct broker_client *client, pid_t pid, struct store_files *ret_files)
+{
+	const struct broker_reply *reply;
+	int r = ask(client, BROKER_STORE, pid, clock_monotonic_ns() + BROKER_DEADLINE_NS, &reply);
+
+	if (!r)
+		*ret_files = reply->store;
 	return r;
 }
 

@@ -19,13 +19,16 @@
 #include "user/base/signals.h"
 #include "user/broker/calls.h"
 #include "user/broker/watches.h"
+#include "user/proc/sock_diag.h"
 #include "user/proc/sockets.h"
+#include "user/proc/store_files.h"
 
 #define SOCKET 3 /* behind 0 to 2 */
 
 struct broker {
 	const struct broker_config *config;
 	struct watches *watches; /* NULL: Go programs are not read */
+	int diag;		 /* -1: none */
 	struct broker_reply reply;
 };
 
@@ -140,7 +143,13 @@ static bool answer(struct broker *b, const struct broker_request *r)
 		b->reply.result = look_identity(r->pid, &b->reply.identity);
 		break;
 	case BROKER_SOCKETS:
-		b->reply.result = procfs_sockets("/proc", r->pid, &b->reply.sockets);
+		b->reply.result = procfs_sockets("/proc", r->pid, b->diag, &b->reply.sockets);
+		break;
+	case BROKER_STORE:
+		b->reply.result = b->config->store_path ? procfs_store_files("/proc", r->pid,
+									     b->config->store_path,
+									     &b->reply.store)
+							: -EOPNOTSUPP;
 		break;
 	case BROKER_BOOKS:
 		b->reply.result = get_books(r->pid, &b->reply.books);
@@ -179,6 +188,8 @@ static int begin(struct broker *b, int fd)
 	 */
 	signals_leave_to_parent();
 	(void)prctl(PR_SET_NAME, "skyobserve-brok"); /* for who lists processes */
+	if (b->config->counts_sent)
+		b->diag = sock_diag_open(); /* without it, what was sent is not known */
 	if (b->config->max_go) {
 		b->watches = watches_new(b->config->max_go);
 		if (!b->watches)
@@ -196,7 +207,7 @@ static int begin(struct broker *b, int fd)
 
 void broker_run(const struct broker_config *config, int fd)
 {
-	struct broker b = { .config = config };
+	struct broker b = { .config = config, .diag = -1 };
 	struct broker_request request;
 	char bytes[sizeof(request) + 1]; /* one more, to see that a packet is too long */
 

@@ -16,6 +16,8 @@ struct broker_config {
 	u64 capabilities;	    /* to keep, if we have them: set of CAPABILITY() */
 	size_t max_go;		    /* Go programs at a time; 0: they are not read */
 	struct look_wanted wanted;  /* for BROKER_FIND */
+	bool counts_sent;	    /* say what was written to connections */
+	const char *store_path;	    /* for BROKER_STORE; NULL: there is none */
 };
 
 /*

@@ -68,6 +68,9 @@ int broker_thread_calls(struct broker_client *client, pid_t pid, struct thread_c
 void broker_read_books(struct broker_client *client, pid_t pid, u64 now_ns,
 		       struct proc_books *ret_books);
 
+/* As procfs_store_files, of the file that the broker was started with. */
+int broker_store(struct broker_client *client, pid_t pid, struct store_files *ret_files);
+
 /* As procfs_sockets. */
 int broker_sockets(struct broker_client *client, pid_t pid, struct socket_ends *ret_ends);
 /*

@@ -13,6 +13,7 @@
 
 #include "user/model/snapshot.h"
 #include "user/model/sockets.h"
+#include "user/model/store.h"
 
 enum broker_op {
 	BROKER_HELLO,	 /* sent once by itself: it is ready, or @result says why not */
@@ -20,6 +21,7 @@ enum broker_op {
 	BROKER_CALLS,	 /* the system calls that its threads are in */
 	BROKER_BOOKS,	 /* what /proc says that it used */
 	BROKER_SOCKETS,	 /* what it listens on and is connected to */
+	BROKER_STORE,	 /* its descriptors of the file that the command line names */
 	BROKER_FIND,	 /* the processes that the command line asks for; @pid is 0 */
 	BROKER_FILES,	 /* which files --exe means now; @pid is 0 */
 	BROKER_OWNER,	 /* how the work of process @pid is told apart; -EAGAIN: ask again */
@@ -101,6 +103,7 @@ struct broker_reply {
 		struct broker_file files[MAX_WANTED];
 		struct broker_go go;
 		struct socket_ends sockets;
+		struct store_files store;
 		struct broker_owner owner;
 	};
 };

@@ -29,7 +29,7 @@ struct options {
 		version;
 	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;
 	/* Of records. */
-	const char *output, *duration;
+	const char *output, *duration, *expect_store;
 	bool isolated, selftest, json, invalid_ok, different_ok;
 	/* Of cross-checks. */
 	const char *junit;

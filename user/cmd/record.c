@@ -14,6 +14,7 @@
 #include "user/cmd/selftest.h"
 #include "user/cmd/serve.h"
 #include "user/cmd/targets.h"
+#include "user/model/store.h"
 
 #define MAX_DURATION_NS (31ull * 24 * 3600 * NS_PER_SEC)
 
@@ -103,6 +104,7 @@ static int record(const struct options *o, u64 duration_ns)
 int cmd_record(const struct options *options)
 {
 	u64 duration_ns = 0;
+	struct store store;
 
 	if (!options->output) {
 		log_error("record: where to? give -o FILE");
@@ -111,6 +113,12 @@ int cmd_record(const struct options *options)
 	if (options->duration && !record_duration(options->duration, &duration_ns)) {
 		log_error("record: --duration %s: give it as 30s, 500ms, 5m or 1h",
 			  options->duration);
+		return EXIT_USAGE;
+	}
+	if (options->expect_store && !store_parse(options->expect_store, &store)) {
+		log_error("record: --expect-store %s: give it as postgres, postgres:PORT, redis, "
+			  "redis:PORT, sqlite:/PATH or memory",
+			  options->expect_store);
 		return EXIT_USAGE;
 	}
 	if (options->profiles.n > 1) {

@@ -230,6 +230,8 @@ static void set_asked(const struct options *o, struct record *r)
 	record_fact_set(r, "asked.follow", o->follow ? "yes" : "no", NULL);
 	record_fact_set(r, "asked.all", o->all ? "yes" : "no", NULL);
 	set_asked_interactions(&o->interactions, r);
+	if (o->expect_store)
+		record_fact_set(r, "asked.store", o->expect_store, NULL);
 	record_fact_set(r, "asked.groups", o->groups ? o->groups : "all", NULL);
 	if (o->program) /* arguments may be secret */
 		record_fact_set(r, "asked.program", o->program[0], NULL);

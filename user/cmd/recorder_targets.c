@@ -91,6 +91,52 @@ static void describe(struct record *r, u32 i, const struct process_identity *id)
 	conditions_process("", id->pid, i, r);
 }
 
+/* As set_edge, where "?" is what could not be read, and "" at the end that it is no more there. */
+static void set_amount(struct record *r, u32 i, const char *what, const char *value, bool at_end,
+		       const char *before)
+{
+	char begin[32];
+
+	snprintf(begin, sizeof(begin), "%s", get(r, i, what));
+	if (at_end)
+		set(r, i, what, begin[0] ? begin : before, value);
+	else
+		set(r, i, what, value, "");
+}
+
+/* Bytes that were written to the connections to one place; a new place had none before. */
+static void set_sent(struct record *r, u32 i, const struct socket_end *at, bool at_end)
+{
+	struct socket_end place = *at;
+	char number[24] = "?", end[160], what[192];
+
+	if (at->kind != SOCKET_CONNECTED)
+		return;
+	place.n = 1;
+	place.comm[0] = '\0'; /* it may be known at one edge only */
+	socket_end_text(&place, end, sizeof(end));
+	snprintf(what, sizeof(what), "sent.%s", end);
+	if (at->sent_of == at->n)
+		snprintf(number, sizeof(number), "%llu", at->sent);
+	set_amount(r, i, what, number, at_end, "0");
+}
+
+/* Its descriptors of the store's file, if one is expected. */
+static void set_store(const struct recorder_targets *t, struct record *r, u32 i, bool at_end)
+{
+	char descriptors[24] = "?", changed[24] = "?";
+	struct store_files files;
+
+	if (!t->store_is_file)
+		return;
+	if (!broker_store(t->broker, t->at[i].pid, &files) && !files.unreadable) {
+		snprintf(descriptors, sizeof(descriptors), "%u", files.descriptors);
+		snprintf(changed, sizeof(changed), "%llu", files.changed_ns);
+	}
+	set_amount(r, i, "store.descriptors", descriptors, at_end, "?");
+	set_amount(r, i, "store.changed_ns", changed, at_end, "?");
+}
+
 /* What is there at one edge, as @begin or @end of facts target.@i.listens.TEXT and .connected. */
 static void set_sockets(const struct recorder_targets *t, struct record *r, u32 i, bool at_end)
 {
@@ -105,9 +151,12 @@ static void set_sockets(const struct recorder_targets *t, struct record *r, u32 
 		set_edge(r, i, "clients", number, at_end);
 		snprintf(number, sizeof(number), "%u", ends->unix_streams);
 		set_edge(r, i, "unix_streams", number, at_end);
+		snprintf(number, sizeof(number), "%u", ends->left_out);
+		set_edge(r, i, "ends_left_out", number, at_end);
 		for (u32 k = 0; k < ends->n; k++) {
 			struct socket_end *at = &ends->at[k];
 
+			set_sent(r, i, at, at_end);
 			snprintf(number, sizeof(number), "%u", at->n);
 			at->n = 1; /* how often is the value, not in the name */
 			socket_end_text(at, end, sizeof(end));
@@ -129,11 +178,14 @@ void recorder_targets_begin(struct recorder_targets *t, const struct options *op
 {
 	size_t n = options->all ? 0 : observer_processes(o);
 	char program[PATH_MAX] = "";
+	struct store store;
 
 	/* One that ends at once shows nobody any more what it executed. */
 	if (options->program && !program_file(options->program[0], program))
 		program[0] = '\0';
 	t->broker = broker;
+	t->store_is_file = options->expect_store && store_parse(options->expect_store, &store) &&
+			   store.kind == STORE_FILE;
 	t->must_stay = !options->program && !options->cgroups.n;
 	record_fact_setf(r, "targets.at_begin", "%zu", observer_processes(o));
 	for (size_t k = 0; k < n && t->n < MAX_RECORDED_TARGETS; k++) {
@@ -150,6 +202,7 @@ void recorder_targets_begin(struct recorder_targets *t, const struct options *op
 		set(r, i, "exe", who.exe[0] ? who.exe : file, NULL);
 		describe(r, i, id);
 		set_sockets(t, r, i, false);
+		set_store(t, r, i, false);
 		set_file(r, i, id->pid, file);
 	}
 	set_throttled(t, r);
@@ -188,5 +241,6 @@ void recorder_targets_end(struct recorder_targets *t, struct record *r)
 			set(r, i, "state", running, state_now(t, r, i));
 		end_throttled(r, i);
 		set_sockets(t, r, i, true);
+		set_store(t, r, i, true);
 	}
 }

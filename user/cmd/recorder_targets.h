@@ -14,6 +14,7 @@
 struct recorder_targets {
 	struct broker_client *broker; /* the caller's */
 	bool must_stay;		      /* none of them may end or execute something else */
+	bool store_is_file;	      /* the one that is expected */
 	u32 n;
 	struct {
 		pid_t pid;

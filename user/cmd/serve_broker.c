@@ -8,6 +8,7 @@
 
 #include "user/base/log.h"
 #include "user/cmd/serve_privilege.h"
+#include "user/model/store.h"
 #include "user/proc/sysinfo.h"
 
 bool serve_targets_come(const struct options *o)
@@ -33,11 +34,15 @@ int serve_start_broker(const struct options *options, u32 groups, struct broker_
 
 	/* A record says whom its targets are connected to, at the end too. */
 	bool looks = !strcmp(options->command, "record");
+	struct store store;
 
 	if (!go && !comes && !looks && !sysinfo_proc_hides(""))
 		return 0;
 	privilege_choose_user(getenv("SUDO_UID"), getenv("SUDO_GID"), &config.user);
 	serve_wanted(options, &config.wanted);
+	config.counts_sent = looks;
+	if (options->expect_store && store_parse(options->expect_store, &store))
+		config.store_path = store.path;
 	config.capabilities = CAPABILITY(CAP_SYS_PTRACE);
 	/* Their memory, their calls in flight, and their files are for their own user only. */
 	if (go || comes || looks)

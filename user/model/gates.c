@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The gates of a record, one function each. */
 #include "user/model/gates.h"
+#include "user/model/gates_impl.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,18 +20,18 @@
 #define MAX_CLOCK_CHANGE_NS (1 * NS_PER_MS)
 
 const char *const gate_names[NR_GATES] = {
-	[GATE_TARGET] = "target",	[GATE_DROPS] = "drops",
-	[GATE_COUNTS] = "counts",	[GATE_TIMES] = "times",
-	[GATE_CHAIN] = "chain",		[GATE_PROBES] = "probes",
-	[GATE_EDGES] = "edges",		[GATE_CLOCK] = "clock",
-	[GATE_SELFTEST] = "selftest",	[GATE_PROFILE] = "profile",
-	[GATE_STEAL] = "steal",		[GATE_NEIGHBOURS] = "neighbours",
-	[GATE_PRESSURE] = "pressure",	[GATE_THROTTLE] = "throttle",
-	[GATE_FREQUENCY] = "frequency", [GATE_CANARY] = "canary",
+	[GATE_TARGET] = "target",	  [GATE_DROPS] = "drops",
+	[GATE_COUNTS] = "counts",	  [GATE_TIMES] = "times",
+	[GATE_CHAIN] = "chain",		  [GATE_PROBES] = "probes",
+	[GATE_EDGES] = "edges",		  [GATE_CLOCK] = "clock",
+	[GATE_SELFTEST] = "selftest",	  [GATE_STORE] = "store",
+	[GATE_PROFILE] = "profile",	  [GATE_STEAL] = "steal",
+	[GATE_NEIGHBOURS] = "neighbours", [GATE_PRESSURE] = "pressure",
+	[GATE_THROTTLE] = "throttle",	  [GATE_FREQUENCY] = "frequency",
+	[GATE_CANARY] = "canary",
 };
 
-__attribute__((format(printf, 3, 4))) static void say(struct gate *g, enum gate_state state,
-						      const char *fmt, ...)
+void gate_say(struct gate *g, enum gate_state state, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -41,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static void say(struct gate *g, enum gate_
 }
 
 /* Append to the text, after a comma. */
-__attribute__((format(printf, 2, 3))) static void say_more(struct gate *g, const char *fmt, ...)
+void gate_say_more(struct gate *g, const char *fmt, ...)
 {
 	size_t n = strlen(g->text);
 	va_list ap;
@@ -82,15 +83,15 @@ static void gate_target(const struct record *r, struct gate *g)
 		snprintf(name, sizeof(name), "target.%u.comm", i);
 		comm = record_fact_text(r, name);
 		snprintf(name, sizeof(name), "target.%u.pid", i);
-		say_more(g, "%s (pid %s) %s", comm, record_fact_text(r, name), fact->end);
+		gate_say_more(g, "%s (pid %s) %s", comm, record_fact_text(r, name), fact->end);
 	}
 	if (lost)
 		g->state = GATE_INVALID;
 	else if (n)
-		say(g, GATE_HOLDS, "%u process%s at both edges", n, n == 1 ? "" : "es");
+		gate_say(g, GATE_HOLDS, "%u process%s at both edges", n, n == 1 ? "" : "es");
 	if (r->end == RECORD_END_TARGETS) {
 		g->state = GATE_INVALID;
-		say_more(g, "the last one ended before the window did");
+		gate_say_more(g, "the last one ended before the window did");
 	}
 }
 
@@ -104,10 +105,10 @@ static void gate_drops(const struct record *r, struct gate *g)
 		if (!f->samples[i].u)
 			continue;
 		g->state = GATE_INVALID;
-		say_more(g, "%s %llu", reason ? reason : "?", f->samples[i].u);
+		gate_say_more(g, "%s %llu", reason ? reason : "?", f->samples[i].u);
 	}
 	if (f->nr_samples && !g->state)
-		say(g, GATE_HOLDS, "nothing was lost");
+		gate_say(g, GATE_HOLDS, "nothing was lost");
 }
 
 static bool is_of_counts(const char *identity)
@@ -139,11 +140,11 @@ static void gate_identities(const struct record *r, bool counts, struct gate *g)
 		if (s->u)
 			continue;
 		g->state = !counts && breaks_chain(r) ? GATE_WARNS : GATE_INVALID;
-		say_more(g, "%s of %s does not hold", identity,
-			 process ? process : "all without details");
+		gate_say_more(g, "%s of %s does not hold", identity,
+			      process ? process : "all without details");
 	}
 	if (n && !g->state)
-		say(g, GATE_HOLDS, "%u identities hold", n);
+		gate_say(g, GATE_HOLDS, "%u identities hold", n);
 }
 
 static void gate_chain(const struct record *r, struct gate *g)
@@ -153,8 +154,9 @@ static void gate_chain(const struct record *r, struct gate *g)
 	if (record_delta(r, FAM_CHAIN_BREAKS, NULL, 0, &breaks) ||
 	    record_delta(r, FAM_SWITCH_CHAIN, NULL, 0, &switches))
 		return;
-	say(g, breaks * 1000 > switches * MAX_CHAIN ? GATE_WARNS : GATE_HOLDS,
-	    "%llu of %llu context switches of the machine were not reported", breaks, switches);
+	gate_say(g, breaks * 1000 > switches * MAX_CHAIN ? GATE_WARNS : GATE_HOLDS,
+		 "%llu of %llu context switches of the machine were not reported", breaks,
+		 switches);
 }
 
 static void gate_probes(const struct record *r, struct gate *g)
@@ -171,10 +173,10 @@ static void gate_probes(const struct record *r, struct gate *g)
 		if (group && (!strcmp(group, "go") || !strcmp(group, "go_gc")))
 			continue;
 		g->state = GATE_INVALID;
-		say_more(g, "%s went off", group ? group : "?");
+		gate_say_more(g, "%s went off", group ? group : "?");
 	}
 	if (f->nr_samples && !g->state)
-		say(g, GATE_HOLDS, "the same at both edges");
+		gate_say(g, GATE_HOLDS, "the same at both edges");
 }
 
 static u64 width_ns(const struct record_frame *f)
@@ -186,8 +188,9 @@ static void gate_edges(const struct record *r, struct gate *g)
 {
 	u64 begin = width_ns(&r->frames[0]), end = width_ns(&r->frames[r->nr_frames - 1]);
 
-	say(g, begin > MAX_EDGE_NS || end > MAX_EDGE_NS ? GATE_WARNS : GATE_HOLDS,
-	    "read within %llu us at the beginning, %llu us at the end", begin / 1000, end / 1000);
+	gate_say(g, begin > MAX_EDGE_NS || end > MAX_EDGE_NS ? GATE_WARNS : GATE_HOLDS,
+		 "read within %llu us at the beginning, %llu us at the end", begin / 1000,
+		 end / 1000);
 }
 
 static void gate_clock(const struct record *r, struct gate *g)
@@ -196,8 +199,8 @@ static void gate_clock(const struct record *r, struct gate *g)
 	u64 before = first->wall_ns - first->begin_ns, after = last->wall_ns - last->begin_ns;
 	u64 change = after > before ? after - before : before - after;
 
-	say(g, change >= MAX_CLOCK_CHANGE_NS ? GATE_WARNS : GATE_HOLDS,
-	    "REALTIME - MONOTONIC moved by %llu us", change / 1000);
+	gate_say(g, change >= MAX_CLOCK_CHANGE_NS ? GATE_WARNS : GATE_HOLDS,
+		 "REALTIME - MONOTONIC moved by %llu us", change / 1000);
 }
 
 static void gate_profile(const struct record *r, struct gate *g)
@@ -210,11 +213,11 @@ static void gate_profile(const struct record *r, struct gate *g)
 	(void)record_fact_number(r, "profile.begin_ns", &begin);
 	(void)record_fact_number(r, "profile.end_ns", &end);
 	if (strcmp(state, "fetched") != 0)
-		say(g, GATE_INVALID, "it was not fetched: %s", state);
+		gate_say(g, GATE_INVALID, "it was not fetched: %s", state);
 	else if (begin < r->frames[0].begin_ns || end > r->frames[r->nr_frames - 1].end_ns)
-		say(g, GATE_INVALID, "it was not fetched within the window");
+		gate_say(g, GATE_INVALID, "it was not fetched within the window");
 	else
-		say(g, GATE_HOLDS, "fetched within the window");
+		gate_say(g, GATE_HOLDS, "fetched within the window");
 }
 
 static void gate_selftest(const struct record *r, struct gate *g)
@@ -224,8 +227,8 @@ static void gate_selftest(const struct record *r, struct gate *g)
 	if (!record_fact_number(r, "selftest.failed", &failed) ||
 	    !record_fact_number(r, "selftest.ok", &ok))
 		return;
-	say(g, failed ? GATE_INVALID : GATE_HOLDS, "%llu rows ok, %llu failed%s%s", ok, failed,
-	    failed ? ": " : "", failed ? record_fact_text(r, "selftest.first_failure") : "");
+	gate_say(g, failed ? GATE_INVALID : GATE_HOLDS, "%llu rows ok, %llu failed%s%s", ok, failed,
+		 failed ? ": " : "", failed ? record_fact_text(r, "selftest.first_failure") : "");
 }
 
 /* --- the machine --- */
@@ -258,8 +261,8 @@ static void say_share(struct gate *g, u64 part, u64 whole, u64 max, enum gate_st
 	if (!whole) /* a number of a stranger's file that wrapped */
 		return;
 	permille = part * 1000 / whole;
-	say(g, part * 1000 > whole * max ? otherwise : GATE_HOLDS, "%llu.%llu %% %s", permille / 10,
-	    permille % 10, what);
+	gate_say(g, part * 1000 > whole * max ? otherwise : GATE_HOLDS, "%llu.%llu %% %s",
+		 permille / 10, permille % 10, what);
 }
 
 static void gate_steal(const struct record *r, struct gate *g)
@@ -324,8 +327,8 @@ static void gate_throttle(const struct record *r, struct gate *g)
 		worst = us > worst ? us : worst;
 	}
 	if (known)
-		say(g, worst ? if_isolated(r) : GATE_HOLDS,
-		    "targets' control groups were throttled for up to %llu us", worst);
+		gate_say(g, worst ? if_isolated(r) : GATE_HOLDS,
+			 "targets' control groups were throttled for up to %llu us", worst);
 }
 
 static void gate_frequency(const struct record *r, struct gate *g)
@@ -352,9 +355,11 @@ static void gate_canary(const struct record *r, struct gate *g)
 	    !record_fact_number(r, "canary.drift_permille", &drift) ||
 	    !record_fact_number(r, "canary.loops", &n))
 		return;
-	say(g, spread > MAX_CANARY_SPREAD || drift > MAX_CANARY_DRIFT ? if_isolated(r) : GATE_HOLDS,
-	    "%llu fixed loops: spread %llu.%llu %%, drift %llu.%llu %%", n, spread / 10,
-	    spread % 10, drift / 10, drift % 10);
+	gate_say(g,
+		 spread > MAX_CANARY_SPREAD || drift > MAX_CANARY_DRIFT ? if_isolated(r)
+									: GATE_HOLDS,
+		 "%llu fixed loops: spread %llu.%llu %%, drift %llu.%llu %%", n, spread / 10,
+		 spread % 10, drift / 10, drift % 10);
 }
 
 void gates_of(const struct record *r, struct gate ret_gates[NR_GATES])
@@ -369,6 +374,7 @@ void gates_of(const struct record *r, struct gate ret_gates[NR_GATES])
 	gate_edges(r, &ret_gates[GATE_EDGES]);
 	gate_clock(r, &ret_gates[GATE_CLOCK]);
 	gate_selftest(r, &ret_gates[GATE_SELFTEST]);
+	gate_store(r, &ret_gates[GATE_STORE]);
 	gate_profile(r, &ret_gates[GATE_PROFILE]);
 	gate_steal(r, &ret_gates[GATE_STEAL]);
 	gate_neighbours(r, &ret_gates[GATE_NEIGHBOURS]);

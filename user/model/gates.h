@@ -16,6 +16,8 @@
  * | edges      | each edge was read within 1 ms                                  | warns   |
  * | clock      | REALTIME - MONOTONIC moved by less than 1 ms                    | warns   |
  * | selftest   | no row of it failed                                             | INVALID |
+ * | store      | what --expect-store names was connected to and written to       | INVALID |
+ * |            | ... and also where that is not known                            | INVALID |
  * | profile    | the profile that was asked for was fetched within the window    | INVALID |
  * | steal      | at most 1 % of the machine's CPU time was stolen                | warns   |
  * | neighbours | others used at most 5 % of the machine's CPU time               | warns   |
@@ -43,6 +45,7 @@ enum gate_id {
 	GATE_EDGES,
 	GATE_CLOCK,
 	GATE_SELFTEST,
+	GATE_STORE,
 	GATE_PROFILE,
 	GATE_STEAL,
 	GATE_NEIGHBOURS,

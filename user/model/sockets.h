@@ -22,11 +22,14 @@ struct socket_end {
 	u32 v6;	  /* 0 or 1 */
 	u32 port;
 	u32 n;
+	u32 sent_of; /* of how many of the @n connections @sent is known */
+	u32 zero;
+	u64 sent; /* bytes written to them that the other end confirmed */
 	u8 address[16];
 	char comm[16];	/* whose other end it is, if that is on this machine; "" unknown */
 	char path[112]; /* of a unix socket; "" else */
 };
-_Static_assert(sizeof(struct socket_end) == 160, "no padding");
+_Static_assert(sizeof(struct socket_end) == 176, "no padding");
 
 struct socket_ends {
 	u32 n;

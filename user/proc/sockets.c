@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "user/proc/sock_diag.h"
 #include "user/proc/text.h"
 
 #define TCP_ESTABLISHED 1 /* include/net/tcp_states.h */
@@ -38,16 +39,15 @@ struct inodes {
 };
 
 struct row {
-	u8 local[16], remote[16];
-	u32 local_port, remote_port, state;
-	bool v6;
-	u64 inode;
+	struct sock_diag_ends ends;
+	u32 state;
 };
 
 /* One reading of a process. */
 struct look {
 	const char *root;
 	pid_t pid;
+	int diag;
 	struct inodes own;
 	struct socket_ends *ends;
 	u64 others[MAX_SOCKET_ENDS]; /* the inode of the other end, if it is here; else 0 */
@@ -154,11 +154,11 @@ static bool parse_row(char *line, struct row *ret_row)
 	bool v6;
 
 	if (split(line, words, 10) != 10 ||
-	    !parse_end(words[1], row.local, &row.local_port, &row.v6) ||
-	    !parse_end(words[2], row.remote, &row.remote_port, &v6) || v6 != row.v6)
+	    !parse_end(words[1], row.ends.local, &row.ends.local_port, &row.ends.v6) ||
+	    !parse_end(words[2], row.ends.remote, &row.ends.remote_port, &v6) || v6 != row.ends.v6)
 		return false;
 	row.state = (u32)strtoul(words[3], NULL, 16);
-	row.inode = strtoull(words[9], NULL, 10);
+	row.ends.inode = strtoull(words[9], NULL, 10);
 	*ret_row = row;
 	return true;
 }
@@ -185,72 +185,79 @@ static bool is_client(const struct look *l, const struct row *row)
 {
 	for (u32 i = 0; i < l->ends->n; i++) {
 		if (l->ends->at[i].kind == SOCKET_LISTENS && !l->ends->at[i].path[0] &&
-		    l->ends->at[i].port == row->local_port)
+		    l->ends->at[i].port == row->ends.local_port)
 			return true;
 	}
 	return false;
 }
 
-/* Connections to one place are one end. */
-static bool count_again(struct look *l, const struct row *row)
+/* The end that @row leads to, or NULL. */
+static struct socket_end *find_end(struct look *l, const struct row *row)
 {
 	for (u32 i = 0; i < l->ends->n; i++) {
 		struct socket_end *end = &l->ends->at[i];
 
-		if (end->kind != SOCKET_CONNECTED || end->port != row->remote_port ||
-		    end->v6 != row->v6 || !same_address(end->address, row->remote))
+		if (end->kind != SOCKET_CONNECTED || end->port != row->ends.remote_port ||
+		    end->v6 != row->ends.v6 || !same_address(end->address, row->ends.remote))
 			continue;
-		end->n++;
-		return true;
+		return end;
 	}
-	return false;
+	return NULL;
 }
 
 static void take_listening(struct look *l, const struct row *row)
 {
 	struct socket_end *end;
 
-	if (row->state != TCP_LISTEN || !is_own(l, row->inode))
+	if (row->state != TCP_LISTEN || !is_own(l, row->ends.inode))
 		return;
 	end = new_end(l, SOCKET_LISTENS);
 	if (!end)
 		return;
-	end->v6 = row->v6;
-	end->port = row->local_port;
-	memcpy(end->address, row->local, sizeof(end->address));
+	end->v6 = row->ends.v6;
+	end->port = row->ends.local_port;
+	memcpy(end->address, row->ends.local, sizeof(end->address));
 }
 
 static void take_connected(struct look *l, const struct row *row)
 {
 	struct socket_end *end;
+	u64 sent;
 
-	if (row->state != TCP_ESTABLISHED || !is_own(l, row->inode))
+	if (row->state != TCP_ESTABLISHED || !is_own(l, row->ends.inode))
 		return;
 	if (is_client(l, row)) {
 		l->ends->clients++;
 		return;
 	}
-	if (count_again(l, row))
-		return;
-	end = new_end(l, SOCKET_CONNECTED);
-	if (!end)
-		return;
-	end->v6 = row->v6;
-	end->port = row->remote_port;
-	memcpy(end->address, row->remote, sizeof(end->address));
+	end = find_end(l, row); /* connections to one place are one end */
+	if (end) {
+		end->n++;
+	} else {
+		end = new_end(l, SOCKET_CONNECTED);
+		if (!end)
+			return;
+		end->v6 = row->ends.v6;
+		end->port = row->ends.remote_port;
+		memcpy(end->address, row->ends.remote, sizeof(end->address));
+	}
+	if (sock_diag_acked(l->diag, &row->ends, &sent)) {
+		end->sent += sent;
+		end->sent_of++;
+	}
 }
 
 /* Whether @row is the other end of a connection that was taken. */
 static void take_other(struct look *l, const struct row *row)
 {
-	if (row->state != TCP_ESTABLISHED || is_own(l, row->inode))
+	if (row->state != TCP_ESTABLISHED || is_own(l, row->ends.inode))
 		return;
 	for (u32 i = 0; i < l->ends->n; i++) {
 		const struct socket_end *end = &l->ends->at[i];
 
-		if (end->kind == SOCKET_CONNECTED && end->port == row->local_port &&
-		    end->v6 == row->v6 && same_address(end->address, row->local))
-			l->others[i] = row->inode;
+		if (end->kind == SOCKET_CONNECTED && end->port == row->ends.local_port &&
+		    end->v6 == row->ends.v6 && same_address(end->address, row->ends.local))
+			l->others[i] = row->ends.inode;
 	}
 }
 
@@ -362,9 +369,9 @@ static void name_others(struct look *l)
 		closedir(dir);
 }
 
-int procfs_sockets(const char *root, pid_t pid, struct socket_ends *ret_ends)
+int procfs_sockets(const char *root, pid_t pid, int diag, struct socket_ends *ret_ends)
 {
-	struct look l = { .root = root, .pid = pid, .ends = ret_ends };
+	struct look l = { .root = root, .pid = pid, .diag = diag, .ends = ret_ends };
 	int r;
 
 	memset(ret_ends, 0, sizeof(*ret_ends));

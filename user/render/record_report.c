@@ -130,6 +130,7 @@ static void print_conditions(const struct record *r, struct paper *p)
 		{ "load", "load.average" },
 		{ "isolated", "asked.isolated" },
 		{ "interactions", "asked.interaction" },
+		{ "expected store", "asked.store" },
 		{ "profile", "profile.file" },
 	};
 
