@@ -244,6 +244,42 @@ def faults(case):
     case.true(f"JUnit: {failures}", {"C1 census", "C2 coverage"} <= set(failures))
 
 
+def marked(profile, path):
+    """Four fifths of the samples of user code become the collector's."""
+    p = Profile(profile)
+    text = subprocess.run([lib.SKYOBSERVE, "profile", "--raw", profile], stdout=subprocess.PIPE, text=True, check=True).stdout
+    worker, drain = ({int(n) for n in re.findall(rf"^ *(\d+): 0x[0-9a-f]+ M=\d+ runtime\.{name} ", text, re.M)}
+                     for name in ("gcBgMarkWorker", "gcDrain"))
+    stack = next(locations for _, locations, _ in p.samples() if worker & set(locations) and drain & set(locations))
+    extra = []
+    for field, locations, values in p.samples():
+        n = values[0] * 4 // 5
+        if not worker & set(locations) and n:
+            extra.append([SAMPLE, 2, write([[LOCATIONS, 2, packed(stack)],
+                                            [VALUES, 2, packed([n, n * values[1] // values[0]])]])])
+            p.set(field, locations, [values[0] - n, values[1] - n * values[1] // values[0]])
+    p.fields += extra
+    return p.save(path)
+
+
+def collector(case):
+    """What background workers spent is between bounds that hold the honest profile's share, and not one with a fault."""
+    run = Profiled(case, "-garbage", "-cpu", "12s")
+    run.whole()
+    claims, _ = crosscheck(case, run.profile, run.record, (GOOD, UNRESOLVED))
+    c6 = claims["C6"]
+    case.true(f"C6 is {c6}", c6["verdict"] == "CONFIRMED" or
+              (c6["verdict"], c6["reason"]) in (("UNRESOLVED", "EXACT_SIDE_BOUNDED"), ("UNRESOLVED", "LOW_COVERAGE"),
+                                                 ("UNRESOLVED", "STRADDLES_MARGIN")))
+    case.at_least("marking in the profile", c6["profiler"], 0.03)
+    error = 3 * (c6["profiler"] * (1 - c6["profiler"]) / c6["n"]) ** 0.5
+    low, high = c6["observer"]
+    case.true(f"{c6['profiler']} is not in {low} to {high}", low - error <= c6["profiler"] <= high + error)
+    case.at_most("the upper bound", high, 0.9)
+    claims, _ = crosscheck(case, marked(run.profile, case.path("marked.gz")), run.record, (GOOD, REFUTED, UNRESOLVED))
+    case.equal("marked", claims["C6"]["verdict"], "REFUTED")
+
+
 def few_samples(case):
     """A second of CPU, a part of it in calls: neither confirmed nor refuted, and how many samples it would take."""
     run = Profiled(case, "-cpu", "1s", "-reads", "8", "-depth", "200")
@@ -320,6 +356,7 @@ def mistakes(case):
 def cases():
     found = list(fetch.toolchains())
     yield "faults", faults
+    yield "collector", collector
     yield "few_samples", few_samples
     yield "other_process", other_process
     yield "mistakes", mistakes

@@ -58,6 +58,9 @@ TEST(a_share_is_refuted_only_beyond_every_doubt)
 	c = share(11700, 25000, NAN, 1, 0, 0.45, 0.03);
 	CHECK_EQ_INT(c.verdict, VERDICT_UNRESOLVED);
 	CHECK_EQ_INT(c.reason, REASON_EXACT_SIDE_BOUNDED);
+	c = share(60, 600, NAN, 1, 0.05, 0.15, 0.03); /* more samples would not help */
+	CHECK_EQ_INT(c.reason, REASON_EXACT_SIDE_BOUNDED);
+	CHECK(isnan(c.n_needed));
 	c = share(4, 10, NAN, 1, 0.09, 0.11, 0.03);
 	CHECK_EQ_INT(c.verdict, VERDICT_UNRESOLVED);
 	CHECK_EQ_INT(c.reason, REASON_TOO_FEW_SAMPLES);

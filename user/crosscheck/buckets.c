@@ -248,3 +248,8 @@ const struct bucket_row *buckets_find(const struct bucket_table *table, const ch
 
 	return row ? row : find(table->sums, table->nr_sums, name);
 }
+
+const struct bucket_row *buckets_find_overlap(const struct bucket_table *table, const char *name)
+{
+	return find(table->overlaps, table->nr_overlaps, name);
+}

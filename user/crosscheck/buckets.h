@@ -21,5 +21,7 @@ void buckets_done(struct bucket_table *table);
 
 /* The row of that name in the partition or the sums, or NULL. */
 const struct bucket_row *buckets_find(const struct bucket_table *table, const char *name);
+/* ... or of those that overlap. */
+const struct bucket_row *buckets_find_overlap(const struct bucket_table *table, const char *name);
 
 #endif /* SKYOBSERVE_CROSSCHECK_BUCKETS_H */

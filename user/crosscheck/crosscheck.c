@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "user/crosscheck/about.h"
+#include "user/crosscheck/collector.h"
 #include "user/crosscheck/judge.h"
 #include "user/crosscheck/leaves.h"
 
@@ -20,10 +21,11 @@ struct evidence {
 	struct about about;
 	struct bucket_table go;
 	struct profile_sums samples, cpu; /* of the profile */
-	double deff;
-	struct interval spent;	/* seconds of CPU time in the profile's window; NaN: not known */
-	struct interval system; /* share of it inside of system calls, with the way into them */
-	double coverage;	/* at the middle of @spent */
+	double deff, deff_marking;	  /* of system calls, of marking; NaN: not known */
+	struct interval spent;	 /* seconds of CPU time in the profile's window; NaN: not known */
+	struct interval marking; /* share of it that background workers of the collector had */
+	struct interval system;	 /* share of it inside of system calls, with the way into them */
+	double coverage;	 /* at the middle of @spent */
 };
 
 static struct claim *add_claim(struct evidence *e, const char *id, const char *name,
@@ -78,6 +80,18 @@ static double entries_ns(const struct evidence *e, double calls)
 									       : NAN;
 }
 
+/* Shares that the edges leave possible. */
+static void find_marking(struct evidence *e)
+{
+	struct interval seconds;
+
+	if (e->spent.low <= 0 ||
+	    !collector_spent(e->in->record, &e->about.window, e->about.process, &seconds))
+		return;
+	e->marking.low = fmin(1, seconds.low / e->spent.high);
+	e->marking.high = fmin(1, seconds.high / e->spent.low);
+}
+
 static void find_exact(struct evidence *e)
 {
 	const struct label process = { "process", e->about.process };
@@ -85,7 +99,7 @@ static void find_exact(struct evidence *e)
 	struct window_amount all, user, system, calls;
 	double inside;
 
-	e->spent = e->system = (struct interval){ NAN, NAN };
+	e->spent = e->system = e->marking = (struct interval){ NAN, NAN };
 	e->coverage = NAN;
 	if (!e->about.process || !e->about.has_window || !cpu_of(e, "user", &user) ||
 	    !cpu_of(e, "system", &system) || !cpu_of(e, NULL, &all))
@@ -94,6 +108,7 @@ static void find_exact(struct evidence *e)
 				      (double)all.most / (double)NS_PER_SEC };
 	if (all.most)
 		e->coverage = 2 * (double)e->cpu.total / ((double)all.least + (double)all.most);
+	find_marking(e);
 	if (!window_delta(e->in->record, &e->about.window, &of_calls, &calls))
 		return;
 	inside = entries_ns(e, (double)calls.most);
@@ -211,14 +226,13 @@ static void claim_coverage(struct evidence *e)
 			 " Likely: threads that have no timer (the runtime's monitor, C).");
 }
 
-static void claim_share(struct evidence *e, const char *id, const char *name, const char *bucket,
-			struct interval exact, bool required)
+/* @row is the profile's side: its share against @exact. */
+static void judge_row(struct evidence *e, const struct bucket_row *row, double deff,
+		      struct interval exact, struct claim *c)
 {
-	const struct bucket_row *row = buckets_find(&e->go, bucket);
-	struct claim *c = add_claim(e, id, name, CLAIM_SHARE, required);
 	struct share_evidence share = { .hits = row ? row->samples : 0,
 					.n = e->samples.total,
-					.deff = e->deff,
+					.deff = deff,
 					.coverage = e->coverage,
 					.exact = exact,
 					.margin = JUDGE_SHARE_MARGIN };
@@ -229,6 +243,33 @@ static void claim_share(struct evidence *e, const char *id, const char *name, co
 		c->verdict = VERDICT_UNRESOLVED;
 		c->reason = REASON_UNWIND_FAILED;
 	}
+}
+
+static void claim_calls(struct evidence *e)
+{
+	struct claim *c = add_claim(e, "C5", "system calls", CLAIM_SHARE, true);
+
+	judge_row(e, buckets_find(&e->go, "syscall"), e->deff, e->system, c);
+}
+
+/*
+ * Marking by background workers, which is what probes time. What goroutines that allocate do of it
+ * (assists), sweeping and write barriers have no exact time: they are in neither side.
+ */
+static void claim_marking(struct evidence *e)
+{
+	const struct bucket_row *marking = buckets_find_overlap(&e->go, "gc_marking");
+	const struct bucket_row *all = buckets_find(&e->go, "gc");
+	struct claim *c = add_claim(e, "C6", "gc marking", CLAIM_SHARE, false);
+	size_t n;
+
+	judge_row(e, marking, e->deff_marking, e->marking, c);
+	n = strlen(c->text);
+	if (all && e->samples.total)
+		snprintf(c->text + n, sizeof(c->text) - n,
+			 "%sBackground workers only; with assists, sweeping and barriers, which "
+			 "nothing times, the profile has %.1f %%.",
+			 n ? " " : "", (double)all->samples * 100 / (double)e->samples.total);
 }
 
 static void claim_cpu(struct evidence *e)
@@ -298,7 +339,6 @@ static int find_profile(struct evidence *e, struct err *err)
 
 static int judge_run(struct evidence *e, struct err *err)
 {
-	struct interval none = { NAN, NAN };
 	int r;
 
 	about_find(e->in->profile, e->in->record, e->run, &e->about);
@@ -317,8 +357,8 @@ static int judge_run(struct evidence *e, struct err *err)
 	claim_places(e, err, &r);
 	if (r)
 		return r;
-	claim_share(e, "C5", "system calls", "syscall", e->system, true);
-	claim_share(e, "C6", "collector", "gc", none, false);
+	claim_calls(e);
+	claim_marking(e);
 	claim_cpu(e);
 	claim_stacks(e);
 	judge_holm(e->run->claims, e->run->nr_claims);
@@ -356,6 +396,7 @@ static double deff_of(const struct evidence *runs, u32 n, const char *bucket)
 	for (u32 i = 0; i < n; i++) {
 		const struct bucket_row *row = buckets_find(&runs[i].go, bucket);
 
+		row = row ? row : buckets_find_overlap(&runs[i].go, bucket);
 		hits[i] = row ? (double)row->samples : 0;
 		all[i] = (double)runs[i].samples.total;
 		if (!all[i])
@@ -367,7 +408,7 @@ static double deff_of(const struct evidence *runs, u32 n, const char *bucket)
 /* With the design effect that the repeats have: each run is judged again. */
 static int judge_with_repeats(struct evidence *runs, u32 n, struct err *err)
 {
-	double deff = deff_of(runs, n, "syscall");
+	double deff = deff_of(runs, n, "syscall"), marking = deff_of(runs, n, "gc_marking");
 	int r = 0;
 
 	if (isnan(deff))
@@ -376,6 +417,7 @@ static int judge_with_repeats(struct evidence *runs, u32 n, struct err *err)
 		buckets_done(&runs[i].go);
 		runs[i].run->nr_claims = runs[i].run->nr_gates = 0;
 		runs[i].deff = deff;
+		runs[i].deff_marking = marking;
 		r = judge_run(&runs[i], err);
 	}
 	return r;
@@ -400,7 +442,8 @@ int crosscheck(const struct crosscheck_input *runs, u32 n, struct claim_report *
 							  .record = runs[i].record_name };
 		all[i] = (struct evidence){ .in = &runs[i],
 					    .run = &ret_report->runs[i],
-					    .deff = NAN };
+					    .deff = NAN,
+					    .deff_marking = NAN };
 		r = judge_run(&all[i], err);
 		if (r)
 			(void)err_prefix(err, r, "%s: ", runs[i].profile_name);

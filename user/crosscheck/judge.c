@@ -78,6 +78,10 @@ static void say_unresolved(const struct share_evidence *e, double p, double deff
 			 "%.1f %% of the CPU time was sampled: the share can be anything from %.1f "
 			 "to %.1f %%.",
 			 e->coverage * PERCENT, c->bound_low * PERCENT, c->bound_high * PERCENT);
+	} else if (e->exact.high - e->exact.low >= 2 * e->margin) {
+		/* No number of samples would do. */
+		unresolved(c, REASON_EXACT_SIDE_BOUNDED);
+		c->n_needed = NAN;
 	} else if ((double)e->n <
 		   share_samples_needed(p, e->margin, deff, JUDGE_CONFIRM_ALPHA, JUDGE_POWER)) {
 		unresolved(c, REASON_TOO_FEW_SAMPLES);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// profiled [-cpu D] [-threads N] [-depth N] [-reads N] FILE: says "ready", and for the word "go" on its standard input
+// profiled [-cpu D] [-threads N] [-depth N] [-reads N] [-garbage] FILE: says "ready", and for the word "go" on its standard input
 // takes a CPU profile of itself to FILE while its threads spend so much CPU time, a part of it in reads of /dev/zero.
 // It is idle for a while after the profile has begun, and before it ends, so that what is read of it a little late is
 // what was true. Prints what it spent as JSON, and waits for the end of its input.
@@ -25,7 +25,10 @@ var (
 	threads = flag.Int("threads", 4, "threads that spend it")
 	depth   = flag.Int("depth", 0, "calls below which they do")
 	reads   = flag.Int("reads", 1, "reads in each round")
+	garbage = flag.Bool("garbage", false, "allocate, beside a heap that the collector has to walk")
 	sink    uint64
+	kept    *node
+	lists   []*node
 	mutex   sync.Mutex
 )
 
@@ -40,6 +43,19 @@ func cpu() time.Duration {
 	var used syscall.Rusage
 	check(syscall.Getrusage(syscall.RUSAGE_SELF, &used))
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+type node struct {
+	next *node
+	pad  [6]uintptr
+}
+
+// list makes n nodes, each of which leads to the next one.
+func list(n int) (first *node) {
+	for ; n > 0; n-- {
+		first = &node{next: first}
+	}
+	return first
 }
 
 func spin(n int) uint64 {
@@ -70,6 +86,9 @@ func work(until time.Duration, zero int) {
 		}
 		mutex.Lock()
 		sink += x
+		if *garbage {
+			kept.next = list(20000)
+		}
 		mutex.Unlock()
 	}
 }
@@ -79,6 +98,12 @@ func profile(path string) {
 	check(err)
 	file, err := os.Create(path)
 	check(err)
+	if *garbage {
+		kept = &node{}
+		for i := range kept.pad {
+			lists = append(lists, list(20000+i))
+		}
+	}
 	until := cpu() + *spend
 	check(pprof.StartCPUProfile(file))
 	time.Sleep(idle)
