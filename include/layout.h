@@ -80,11 +80,13 @@ enum call_buffer {
 
 /* Set once before the programs are loaded; the verifier folds it away. */
 struct bpf_config {
-	u32 groups;	   /* bit per enum probe_group */
-	u32 lane_mask;	   /* lanes - 1 */
-	u32 max_details;   /* processes and accounts with everything: slots below it */
-	u32 max_processes; /* all slots; the last one is `other`, for those beyond the bound */
-	u32 max_accounts;  /* of processes: their slots; then those of kinds */
+	u32 groups;	    /* bit per enum probe_group */
+	u32 lane_mask;	    /* lanes - 1 */
+	u32 call_lane_mask; /* the same of the calls by name */
+	u32 max_details;    /* processes and accounts with everything: slots below it */
+	u32 max_named;	    /* processes with calls by name: slots below it */
+	u32 max_processes;  /* all slots; the last one is `other`, for those beyond the bound */
+	u32 max_accounts;   /* of processes: their slots; then those of kinds */
 	u32 max_kinds;
 	u32 max_flows;
 	u32 max_go; /* processes whose collector is counted: slots below it */

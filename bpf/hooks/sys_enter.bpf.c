@@ -41,14 +41,14 @@ static __always_inline void count_foreign(const struct thread_cell *t, u8 abi, u
 
 static __always_inline void count_call(const struct thread_cell *t, u32 nr)
 {
-	u32 stride = cfg.max_details + cfg.max_kinds, slot = t->account, key;
+	u32 stride = cfg.max_named + cfg.max_kinds, slot = t->account, key;
 	struct account_calls *c;
 
 	if (slot >= cfg.max_processes) /* of a kind: behind those of processes */
-		slot -= cfg.max_processes - cfg.max_details;
-	else if (slot >= cfg.max_details)
+		slot -= cfg.max_processes - cfg.max_named;
+	else if (slot >= cfg.max_named)
 		slot = stride;
-	key = lane() * stride + slot;
+	key = (bpf_get_smp_processor_id() & cfg.call_lane_mask) * stride + slot;
 	if (slot >= stride) {
 		charge(account_cells(t), CELL_SMALL_SYSCALLS, 1);
 		return;

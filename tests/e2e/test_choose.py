@@ -347,6 +347,37 @@ def the_whole_machine(case):
     case.true("per-call histograms of the whole machine", not metrics.select("skyobserve_syscall_duration_seconds"))
 
 
+def calls_by_name(metrics, **labels):
+    return {have.get("syscall"): n for have, n in metrics.select("skyobserve_syscalls_total", **labels) if n}
+
+
+def all_syscalls(case):
+    """--all-syscalls: every process has its calls by name, the same numbers as a target has; also one that comes, and
+    one that has ended; and nothing else of what targets have."""
+    here, later = case.own_program("syscalls"), case.own_program("syscalls")
+    first = case.workload("syscalls", "--n", 300, program=here)
+    machine = case.observe("--all", "--all-syscalls")
+    single = case.observe(pids=[first.pid])
+    first.run()
+    second = case.workload("syscalls", "--n", 500, program=later)
+    second.run()
+    metrics, ours = machine.scrape(), os.path.basename(here)
+    want = calls_by_name(single.scrape())
+    case.equal("getppid of a target", want.get("getppid"), 300)
+    case.equal("calls by name", calls_by_name(metrics, process=ours), want)
+    case.equal("getppid of the second", calls(metrics, "getppid", process=os.path.basename(later)), 500)
+    case.equal("calls without a name", [have for have, _ in metrics.select("skyobserve_syscalls_total")
+                                        if "syscall" not in have], [])
+    case.equal("errors and durations", (metrics.select("skyobserve_syscall_errors_total"),
+                                        metrics.select("skyobserve_syscall_duration_seconds")), ([], []))
+    case.equal("drops", metrics.sum("skyobserve_dropped_events_total"), 0)
+    case.equal("identities that do not hold", [have for have, ok in metrics.select("skyobserve_identity_ok") if not ok], [])
+    second.finish()
+    ended = lib.poll("its end", lambda: (
+        lambda m: m if not m.sum("skyobserve_process_up", process=os.path.basename(later)) else None)(machine.scrape()))
+    case.equal("getppid of one that ended", calls(ended, "getppid", process=os.path.basename(later)), 500)
+
+
 CASES = [
     ("children_are_followed", children_are_followed),
     ("fork_storm", fork_storm),
@@ -366,6 +397,7 @@ CASES = [
     ("beyond_all_places", beyond_all_places),
     ("control_groups", control_groups),
     ("the_whole_machine", the_whole_machine),
+    ("all_syscalls", all_syscalls),
 ]
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ Row = collections.namedtuple("Row", "name argv status says")
 
 ROWS = [
     Row("no_target", [], USAGE, ["--pid", "--comm"]),
+    Row("all_syscalls_of_what", ["--all-syscalls", "--pid", "1"], USAGE, ["--all-syscalls", "--all"]),
     Row("dead_pid", ["--pid", "{dead}"], GONE, ["{dead}", "no such process"]),
     Row("pid_beyond_all", ["--pid", "999999999"], GONE, ["999999999", "no such process"]),
     Row("pid_zero", ["--pid", "0"], GONE, ["no such process"]),

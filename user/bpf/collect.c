@@ -47,13 +47,16 @@ static int read_cells(const struct bpf_session *s, struct process_snap *p)
 {
 	collect_lanes(s, MAP_cells, p->slot, session_accounts(s), p->cells, sizeof(p->cells));
 	p->details = p->slot < s->bounds.max_details;
-	if (!p->details)
+	p->named = p->slot < s->named;
+	if (!p->named)
 		return 0;
-	if (process_snap_add_details(p, true))
+	if (process_snap_add_details(p, p->details))
 		return -ENOMEM;
 	collect_lanes(s, MAP_calls, p->slot, session_call_accounts(s), p->calls,
 		      sizeof(struct account_calls));
-	collect_lanes(s, MAP_hists, p->slot, s->bounds.max_details, p->hists, sizeof(*p->hists));
+	if (p->details)
+		collect_lanes(s, MAP_hists, p->slot, s->bounds.max_details, p->hists,
+			      sizeof(*p->hists));
 	return 0;
 }
 

@@ -52,7 +52,7 @@ static int read_kind(const struct bpf_session *s, struct process_snap *p,
 		p->nr_kinds--;
 		return 0;
 	}
-	collect_lanes(s, MAP_calls, s->bounds.max_details + i, session_call_accounts(s), k->calls,
+	collect_lanes(s, MAP_calls, s->named + i, session_call_accounts(s), k->calls,
 		      sizeof(k->calls));
 	counters_add(p->cells, k->cells, sizeof(p->cells));
 	counters_add(p->calls, k->calls, sizeof(k->calls));

@@ -34,7 +34,7 @@ static u32 map_max_entries(const struct bpf_session *s, enum session_map map)
 		.lane_details = s->lanes * s->bounds.max_details,
 		/* One account per process, its background; then those of kinds. */
 		.lane_accounts = s->lanes * session_accounts(s),
-		.lane_calls = s->lanes * session_call_accounts(s),
+		.lane_calls = s->call_lanes * session_call_accounts(s),
 		.flows = s->bounds.max_flows,
 		.kinds = s->bounds.max_kinds,
 		.lane_kinds = s->lanes * s->bounds.max_kinds,

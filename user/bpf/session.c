@@ -220,6 +220,8 @@ static void load_hooks(struct bpf_session *s, const struct bpf_session_config *c
 
 	bpf_config_fill(s->kernel_btf, &s->bounds, s->lanes, s->wanted, &cfg);
 	cfg.observe_all = config->observe_all;
+	cfg.max_named = s->named;
+	cfg.call_lane_mask = s->call_lanes - 1;
 	cfg.nr_routes = config->routes ? config->routes->n : 0;
 	cfg.nr_goods = config->nr_goods;
 	cfg.nr_functions = config->nr_functions;
@@ -396,6 +398,9 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
 		s->bounds.max_leaves = 1;
 	s->cpus = (u32)libbpf_num_possible_cpus();
 	s->lanes = choose_lanes(s->cpus, s->bounds.max_lanes);
+	/* In one lane, which costs where many CPUs run threads of one process: 4 KiB a process. */
+	s->call_lanes = config->all_syscalls ? 1 : s->lanes;
+	s->named = config->all_syscalls ? s->bounds.max_processes : s->bounds.max_details;
 
 	s->kernel_btf = btf__load_vmlinux_btf();
 	if (!s->kernel_btf) {

@@ -54,6 +54,7 @@ struct bpf_session_config {
 	u32 groups;
 	bool force_raw_tp;
 	bool observe_all;
+	bool all_syscalls; /* calls by name of all processes, not of those with details only */
 	const char *const
 		*comms; /* processes that come to be called so, by exec or by themselves, */
 	u32 nr_comms;	/* are taken in at that moment; up to MAX_WANTED */

@@ -71,7 +71,8 @@ struct session_map_state {
 struct bpf_session {
 	struct bpf_bounds bounds;
 	struct btf *kernel_btf; /* while loading */
-	u32 lanes;
+	u32 lanes, call_lanes;	/* call_lanes: of calls by name */
+	u32 named;		/* processes with calls by name: slots below it */
 	u32 cpus;
 	u32 nr_route_states, nr_routes, nr_goods; /* places in maps, at least one each */
 	struct session_map_state maps[NR_SESSION_MAPS];
@@ -103,10 +104,10 @@ static inline u32 session_accounts(const struct bpf_session *s)
 	return s->bounds.max_processes + s->bounds.max_kinds;
 }
 
-/* Those of them with calls by name: of processes with details, then of kinds. */
+/* Those of them with calls by name: of processes, then of kinds. */
 static inline u32 session_call_accounts(const struct bpf_session *s)
 {
-	return s->bounds.max_details + s->bounds.max_kinds;
+	return s->named + s->bounds.max_kinds;
 }
 
 /* --- session_process.c --- */

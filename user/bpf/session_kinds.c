@@ -70,7 +70,7 @@ static void release_account(struct bpf_session *s, u32 account)
 	u32 i = account - s->bounds.max_processes;
 
 	session_clear_lanes(s, MAP_cells, account, session_accounts(s));
-	session_clear_lanes(s, MAP_calls, s->bounds.max_details + i, session_call_accounts(s));
+	session_clear_lanes(s, MAP_calls, s->named + i, session_call_accounts(s));
 	session_clear_lanes(s, MAP_kind_hists, i, s->bounds.max_kinds);
 	session_release_keys(s, MAP_codes, sizeof(struct code_key), account);
 	session_release_keys(s, MAP_foreign_calls, sizeof(struct foreign_key), account);

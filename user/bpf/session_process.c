@@ -302,8 +302,9 @@ void bpf_session_release(struct bpf_session *s, u32 slot)
 		reap_threads(s, slot);
 	session_release_kinds(s, slot);
 	session_clear_lanes(s, MAP_cells, slot, session_accounts(s));
-	if (slot < s->bounds.max_details) {
+	if (slot < s->named)
 		session_clear_lanes(s, MAP_calls, slot, session_call_accounts(s));
+	if (slot < s->bounds.max_details) {
 		session_clear_lanes(s, MAP_hists, slot, s->bounds.max_details);
 		release_rows(s, slot);
 	}

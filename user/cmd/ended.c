@@ -72,6 +72,7 @@ int ended_add(struct ended *ended, const char *name, struct process_snap *p,
 		sum->begin_ns = p->begin_ns;
 	sum->end_ns = p->end_ns;
 	sum->details |= p->details;
+	sum->named |= p->named;
 	sum->goroutines |= p->goroutines;
 	sum->incarnations += p->incarnations;
 	counters_add(sum->cells, totals->cells, sizeof(sum->cells));

@@ -41,6 +41,7 @@ static int open_session(struct observer *o, struct err *err)
 			o->config.all ? o->config.groups & ~(1u << GROUP_GO_GC) : o->config.groups,
 		.force_raw_tp = o->config.force_raw_tp,
 		.observe_all = o->config.all,
+		.all_syscalls = o->config.all_syscalls,
 		.comms = o->config.comms,
 		.nr_comms = (u32)o->config.nr_comms,
 		.nr_files = (u32)o->config.nr_files,
@@ -645,9 +646,8 @@ void observer_scan(struct observer *o)
 		const struct process_slot *slot = &o->slots[i];
 		struct observed *p = by_slot(o, slot->slot);
 
-		if (!p && has_name(o, slot)) {
+		if (!p && has_name(o, slot))
 			p = add_taken_in(o, slot);
-		}
 		if (!p)
 			continue;
 		note_exec(o, p, slot);

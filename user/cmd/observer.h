@@ -19,10 +19,11 @@ struct observer_config {
 	u32 groups;		  /* mask of enum probe_group */
 	bool force_raw_tp;
 	bool label_pid;
-	u32 max_names;	 /* that have series of their own; 0: bounds.max_processes */
-	bool follow;	 /* children of targets are observed as well, from their birth */
-	bool all;	 /* the whole machine: observer_add_all */
-	bool keep_ended; /* ended processes keep their places (for tests); else they are folded */
+	u32 max_names;	   /* that have series of their own; 0: bounds.max_processes */
+	bool follow;	   /* children of targets are observed as well, from their birth */
+	bool all;	   /* the whole machine: observer_add_all */
+	bool all_syscalls; /* calls by name of processes without details, too */
+	bool keep_ended;   /* ended processes keep their places (for tests); else they are folded */
 	const char *const *comms; /* processes that come to be called so are taken in as targets: */
 	size_t nr_comms;	  /* at most MAX_WANTED */
 	size_t nr_files;	  /* places for observer_want_file, at most MAX_WANTED */

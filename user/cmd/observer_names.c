@@ -49,7 +49,8 @@ static int leave_to_others(struct observer *o, struct observed *p, const struct 
 {
 	struct process_snap part = { .begin_ns = snap->begin_ns,
 				     .incarnations = snap->incarnations,
-				     .details = snap->details };
+				     .details = snap->details,
+				     .named = snap->named };
 	struct process_totals t = *totals;
 	int r = process_snap_add(&part, snap);
 

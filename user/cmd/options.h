@@ -25,8 +25,8 @@ struct options {
 	u64 given;	 /* a bit per row of options.def: it was there */
 	bool pids_given; /* --pid was there, even with nothing behind it */
 	const char *name, *telemetry_path, *groups, *user, *sample_type, *rules;
-	bool all, follow, label_pid, exit_with_target, live, raw_tracepoints, raw, markdown, help,
-		version;
+	bool all, all_syscalls, follow, label_pid, exit_with_target, live, raw_tracepoints, raw,
+		markdown, help, version;
 	u32 max_requests, interval_seconds, max_processes, max_threads, max_kinds, rows;
 	/* Of records. */
 	const char *output, *duration, *expect_store;

@@ -229,6 +229,7 @@ static void set_asked(const struct options *o, struct record *r)
 	record_fact_set(r, "asked.isolated", o->isolated ? "yes" : "no", NULL);
 	record_fact_set(r, "asked.follow", o->follow ? "yes" : "no", NULL);
 	record_fact_set(r, "asked.all", o->all ? "yes" : "no", NULL);
+	record_fact_set(r, "asked.all_syscalls", o->all_syscalls ? "yes" : "no", NULL);
 	set_asked_interactions(&o->interactions, r);
 	if (o->expect_store)
 		record_fact_set(r, "asked.store", o->expect_store, NULL);

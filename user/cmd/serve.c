@@ -428,6 +428,7 @@ static int set_up(struct serve *s, struct err *err)
 		.label_pid = o->label_pid,
 		.follow = o->follow,
 		.all = o->all,
+		.all_syscalls = o->all_syscalls,
 		.comms = o->comms.word,
 		.nr_comms = o->comms.n,
 		.nr_files = o->exes.n,

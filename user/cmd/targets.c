@@ -116,6 +116,12 @@ enum exit_status targets_check(const struct options *options, struct err *err)
 			      "-- COMMAND; see --help");
 		return EXIT_USAGE;
 	}
+	if (options->all_syscalls && !options->all) {
+		(void)err_set(err, 0,
+			      "--all-syscalls is for the processes of --all: targets have their "
+			      "system calls by name without it");
+		return EXIT_USAGE;
+	}
 	for (size_t i = 0; i < options->pids.n; i++) {
 		enum exit_status status = check_pid(options->pids.word[i], err);
 

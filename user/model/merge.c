@@ -70,6 +70,7 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 	m->nr_processes += (u32)p->incarnations;
 	m->nr_alive += p->alive;
 	m->has_details |= p->details;
+	m->has_names |= p->details || p->named;
 	m->goroutines |= p->goroutines;
 	m->nr_threads += totals->threads;
 	counters_add(m->cells, totals->cells, sizeof(m->cells));

@@ -22,6 +22,7 @@ struct merged {
 	pid_t pid;
 	u32 nr_processes, nr_alive, nr_threads;
 	bool has_details;	   /* one of them has per-call counters and histograms */
+	bool has_names;		   /* one of them has its calls by name */
 	bool has_calls, has_hists; /* there is something in @calls, in @hists */
 	bool goroutines;	   /* kinds of one of them are of goroutines */
 	bool has_resident;

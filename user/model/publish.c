@@ -177,8 +177,8 @@ static void publish_account_syscalls(struct publication *pub)
 
 	if (!pub->snap->groups[GROUP_SYSCALLS].up)
 		return;
-	/* Without details only their number is known: a sample without the label. */
-	if (!pub->m->has_details || c[CELL_SMALL_SYSCALLS])
+	/* Of some only their number is known: a sample without the label. */
+	if (!pub->m->has_names || c[CELL_SMALL_SYSCALLS])
 		(void)add_account(pub, FAM_SYSCALLS, VALUE_COUNT, c[CELL_SMALL_SYSCALLS]);
 	for (u32 nr = 0; nr < NR_CALL_SLOTS; nr++) {
 		if (pub->calls[nr])

@@ -117,6 +117,7 @@ struct process_snap {
 	u32 slot;
 	bool alive;
 	bool details;	  /* has per-call counters and histograms */
+	bool named;	  /* @calls has all of its native calls; true if @details is */
 	u64 incarnations; /* processes in this entry: 1, or those of a name that ended */
 	u64 begin_ns;	  /* observed since */
 	u64 end_ns;	  /* when it was seen to have ended, 0 while alive */
