@@ -183,10 +183,11 @@ static struct coverage cover(double shared)
 	for (int t = 0; t < 1000; t++) {
 		struct fit_point points[18];
 		struct fit_line l;
+		double level = 0;
 
 		for (size_t i = 0; i < 18; i++) {
-			double level = i % 3 ? points[i - 1].y : shared * noise(&state);
-
+			if (i % 3 == 0)
+				level = shared * noise(&state);
 			points[i] = (struct fit_point){ x[i / 3], level };
 		}
 		for (size_t i = 0; i < 18; i++)
