@@ -83,16 +83,24 @@ static __always_inline u32 flow_on(const struct thread_cell *t, u64 inode)
 	return f && f->inode == inode ? t->flow : flow_find(inode);
 }
 
-static __always_inline u32 flow_add(const struct thread_cell *t, u64 inode)
+/* A free place, which is taken; NULL: there is none. */
+static __always_inline struct flow *flow_take(u32 *ret_slot)
 {
-	struct flow *f;
 	u32 slot;
 
 	if (bpf_map_pop_elem(&free_flows, &slot)) {
 		drop(DROP_FLOWS_FULL);
-		return 0;
+		return NULL;
 	}
-	f = bpf_map_lookup_elem(&flows, &slot);
+	*ret_slot = slot;
+	return bpf_map_lookup_elem(&flows, &slot);
+}
+
+static __always_inline u32 flow_add(const struct thread_cell *t, u64 inode)
+{
+	u32 slot = 0;
+	struct flow *f = flow_take(&slot);
+
 	if (!f)
 		return 0;
 	if (bpf_map_update_elem(&flow_slots, &inode, &slot, BPF_NOEXIST)) {

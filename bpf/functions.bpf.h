@@ -116,16 +116,12 @@ __noinline int function_place(u32 function, u64 goid, u64 depth, u64 now)
 	const struct route_name *name = bpf_map_lookup_elem(&function_names, &function);
 	struct thread_cell *t = thread_of_current();
 	struct flow *f;
+	u32 slot = 0;
 	u64 inode;
-	u32 slot;
 
 	if (!t || !name)
 		return 0;
-	if (bpf_map_pop_elem(&free_flows, &slot)) {
-		drop(DROP_FLOWS_FULL);
-		return 0;
-	}
-	f = bpf_map_lookup_elem(&flows, &slot);
+	f = flow_take(&slot);
 	if (!f)
 		return 0;
 	f->state = FLOW_IDLE;

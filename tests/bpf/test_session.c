@@ -17,7 +17,8 @@
 #include <unistd.h>
 
 #include "tests/lib/check.h"
-#include "user/cmd/observer.h"
+#include "user/bpf/session_impl.h"
+#include "user/cmd/observer_impl.h"
 #include "user/cmd/serve_privilege.h"
 #include "user/model/identities.h"
 #include "user/model/syscall_names.h"
@@ -358,6 +359,46 @@ TEST(totals_of_an_ended_process_stay)
 	check_books(&snap, &totals[0]);
 	snapshot_done(&snap);
 	free(totals);
+	observer_free(o);
+	alarm(0);
+}
+
+/*
+ * The books of a thread are moved by several writes. Here its end has begun and goes no further,
+ * as if the hypervisor had taken its CPU away.
+ */
+TEST(a_reading_that_overlaps_with_an_end_is_torn)
+{
+	struct observer_config config = { .bounds = bpf_bounds_default,
+					  .groups = (1u << NR_GROUPS) - 1 };
+	struct process_totals *totals;
+	struct account_cells *cells;
+	struct err err = { { 0 } };
+	struct snapshot snap;
+	struct observer *o;
+	struct load load;
+
+	alarm(DEADLINE_S);
+	load_start(&load);
+	open_or_fail(&config, &o);
+	if (observer_add(o, load.pid, &err))
+		FAIL("%s", err.text);
+	snapshot_or_fail(o, &snap, &totals);
+	cells = session_element(o->session, MAP_cells, snap.processes[0].slot);
+	snapshot_done(&snap);
+	free(totals);
+	CHECK(cells);
+	__atomic_add_fetch(&cells->cell[CELL_ENDS_BEGUN], 1, __ATOMIC_RELEASE);
+	if (observer_snapshot(o, &snap, &totals, &err))
+		FAIL("%s", err.text);
+	CHECK(snap.processes[0].torn);
+	snapshot_done(&snap);
+	free(totals);
+	__atomic_add_fetch(&cells->cell[CELL_THREADS_ENDED], 1, __ATOMIC_RELEASE);
+	snapshot_or_fail(o, &snap, &totals);
+	snapshot_done(&snap);
+	free(totals);
+	load_stop(&load);
 	observer_free(o);
 	alarm(0);
 }

@@ -53,6 +53,8 @@ def agree(case):
         metrics = await_requests(sample.observer, kind, requests + (others if boundary == "uprobe" else 0))
         case.equal(f"requests by {boundary}", metrics.sum("skyobserve_interactions_total"), requests + others)
         case.equal("in flight", metrics.sum("skyobserve_interactions_in_flight"), 0)
+        # Of functions no connection is looked at: then it is not known how many are sessions.
+        case.equal("sessions are known", bool(metrics.select("skyobserve_sessions")), boundary == "http")
         seen[boundary] = [metrics.sum(name, **labels) - metrics.sum(name, interaction="background", **labels)
                           for name, labels in (("skyobserve_fsyncs_total", {}),
                                                ("skyobserve_syscalls_total", {"syscall": "getppid"}))]

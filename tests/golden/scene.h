@@ -72,7 +72,7 @@ static inline void begin_scene(void)
 					       .libbpf_version = "1.1",
 					       .arch = "x86_64" };
 	for (u32 i = 0; i < NR_GROUPS; i++) {
-		snap->groups[i].up = true;
+		snap->groups[i].up = i != GROUP_FUNCTIONS; /* requests are the interactions */
 		snprintf(snap->groups[i].reason, sizeof(snap->groups[i].reason), "%s", "tp_btf");
 	}
 }

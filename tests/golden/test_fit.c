@@ -5,35 +5,11 @@
  * With GOLDEN_UPDATE=1 in the environment the files are written instead; read the difference before
  * it is committed.
  */
-#include "tests/lib/check.h"
-
-#include <errno.h>
+#include "tests/lib/golden.h"
 
 #include "user/fit/knee.h"
 #include "user/fit/line.h"
 #include "user/render/fit_text.h"
-
-static void check_golden(const char *path, struct buf *got)
-{
-	char *want = NULL;
-	size_t room = 0;
-	ssize_t n;
-	FILE *f = fopen(path, getenv("GOLDEN_UPDATE") ? "we" : "re");
-
-	if (!f)
-		FAIL("%s: %s; run from the top of the tree, GOLDEN_UPDATE=1 writes it", path,
-		     strerror(errno));
-	if (getenv("GOLDEN_UPDATE")) {
-		CHECK(fwrite(got->bytes, 1, got->len, f) == got->len && !fclose(f));
-	} else {
-		n = getdelim(&want, &room, '\0', f);
-		if (n < 0 || (size_t)n != got->len || memcmp(want, got->bytes, got->len) != 0)
-			FAIL("%s differs; it is now:\n%s", path, got->bytes);
-		fclose(f);
-		free(want);
-	}
-	buf_done(got);
-}
 
 /* Quantities whose truth is known, by what a line does with them. */
 static double cost(int which, double x, int run)
@@ -121,7 +97,7 @@ TEST(fits_read_as_they_did)
 		buf_char(&out, '\n');
 		fit_knee_text(&durations, &knee, budgets[i].name, &out);
 	}
-	check_golden("tests/golden/fit.txt", &out);
+	golden_check("fit.txt", &out);
 }
 
 TEST(fits_are_the_json_that_they_were)
@@ -140,5 +116,5 @@ TEST(fits_are_the_json_that_they_were)
 		fit_knee_json(&durations, &knee, budgets[i].name, &out);
 		buf_char(&out, '\n');
 	}
-	check_golden("tests/golden/fit.jsonl", &out);
+	golden_check("fit.jsonl", &out);
 }

@@ -5,9 +5,7 @@
  * With GOLDEN_UPDATE=1 in the environment the files are written instead; read the difference before
  * it is committed.
  */
-#include "tests/lib/check.h"
-
-#include <errno.h>
+#include "tests/lib/golden.h"
 
 #include "tests/golden/scene.h"
 #include "user/render/prom.h"
@@ -25,60 +23,21 @@ static void without_texts(const struct buf *all, struct buf *ret_rest)
 	}
 }
 
-static void read_file(const char *path, struct buf *ret_text)
-{
-	char chunk[4096];
-	FILE *f = fopen(path, "r");
-	size_t n;
-
-	if (!f)
-		FAIL("%s: %s; run from the top of the tree, GOLDEN_UPDATE=1 writes it", path,
-		     strerror(errno));
-	while ((n = fread(chunk, 1, sizeof(chunk), f)))
-		buf_add(ret_text, chunk, n);
-	fclose(f);
-}
-
-static void write_file(const char *path, const struct buf *text)
-{
-	FILE *f = fopen(path, "w");
-
-	if (!f || fwrite(text->bytes, 1, text->len, f) != text->len || fclose(f))
-		FAIL("%s: cannot write", path);
-}
-
 static void check_golden(const char *name, enum prom_format format)
 {
-	struct buf all = { 0 }, got = { 0 }, want = { 0 };
-	char path[128];
-	const char *g, *w;
-	size_t line = 1;
+	struct buf all = { 0 }, got = { 0 };
 
 	CHECK_EQ_INT(prom_render(&scene.set, format, &all), 0);
 	without_texts(&all, &got);
 	buf_done(&all);
-	snprintf(path, sizeof(path), "tests/golden/publish_%s", name);
-	if (getenv("GOLDEN_UPDATE"))
-		write_file(path, &got);
-	read_file(path, &want);
-	for (g = got.bytes, w = want.bytes; *g && *w; line++) {
-		size_t gn = strcspn(g, "\n"), wn = strcspn(w, "\n");
-
-		if (gn != wn || memcmp(g, w, gn) != 0)
-			FAIL("%s:%zu: got \"%.*s\", want \"%.*s\"", path, line, (int)gn, g, (int)wn,
-			     w);
-		g += gn + (g[gn] == '\n');
-		w += wn + (w[wn] == '\n');
-	}
-	CHECK_EQ_U64(got.len, want.len);
-	buf_done(&got);
-	buf_done(&want);
+	golden_check(name, &got);
 }
+
 TEST(publish_whole_scene)
 {
 	fill_scene();
 	publish_scene();
-	check_golden("scene.om", PROM_OPENMETRICS);
+	check_golden("publish_scene.om", PROM_OPENMETRICS);
 	end_scene();
 }
 
@@ -89,7 +48,7 @@ TEST(publish_whole_scene_with_pids)
 	scene.procs[0].details = scene.procs[2].details = false;
 	scene.facts.label_pid = true;
 	publish_scene();
-	check_golden("pids.prom", PROM_TEXT);
+	check_golden("publish_pids.prom", PROM_TEXT);
 	end_scene();
 }
 
@@ -98,7 +57,18 @@ TEST(publish_what_is_charged_to_each_kind)
 	begin_scene();
 	fill_served(add_process("web", 80));
 	publish_scene();
-	check_golden("kinds.prom", PROM_TEXT);
+	check_golden("publish_kinds.prom", PROM_TEXT);
+	CHECK_EQ_U64(scene.set.families[FAM_SESSIONS].nr_samples, 1);
+	end_scene();
+}
+
+TEST(publish_no_sessions_where_connections_are_not_looked_at)
+{
+	begin_scene();
+	scene.snap.groups[GROUP_FUNCTIONS].up = true;
+	fill_served(add_process("web", 80));
+	publish_scene();
+	CHECK_EQ_U64(scene.set.families[FAM_SESSIONS].nr_samples, 0);
 	end_scene();
 }
 
@@ -115,7 +85,7 @@ TEST(publish_without_groups_only_what_proc_says)
 		scene.procs[i].gc = NULL;
 	}
 	publish_scene();
-	check_golden("groups_down.prom", PROM_TEXT);
+	check_golden("publish_groups_down.prom", PROM_TEXT);
 	end_scene();
 }
 
@@ -123,6 +93,6 @@ TEST(publish_nothing_observed)
 {
 	begin_scene();
 	publish_scene();
-	check_golden("nothing.prom", PROM_TEXT);
+	check_golden("publish_nothing.prom", PROM_TEXT);
 	end_scene();
 }

@@ -5,9 +5,7 @@
  * With GOLDEN_UPDATE=1 in the environment the files are written instead; read the difference before
  * it is committed.
  */
-#include "tests/lib/check.h"
-
-#include <errno.h>
+#include "tests/lib/golden.h"
 
 #include "user/render/compare_table.h"
 #include "user/render/record_report.h"
@@ -135,30 +133,6 @@ static void make(struct record *r, u64 each)
 		fill(r, t, each);
 }
 
-static void check_golden(const char *name, struct buf *got)
-{
-	char path[128], *want = NULL;
-	size_t room = 0;
-	ssize_t n;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "tests/golden/record_%s", name);
-	f = fopen(path, getenv("GOLDEN_UPDATE") ? "we" : "re");
-	if (!f)
-		FAIL("%s: %s; run from the top of the tree, GOLDEN_UPDATE=1 writes it", path,
-		     strerror(errno));
-	if (getenv("GOLDEN_UPDATE")) {
-		CHECK(fwrite(got->bytes, 1, got->len, f) == got->len && !fclose(f));
-	} else {
-		n = getdelim(&want, &room, '\0', f);
-		if (n < 0 || (size_t)n != got->len || memcmp(want, got->bytes, got->len) != 0)
-			FAIL("%s differs; it is now:\n%s", path, got->bytes);
-		fclose(f);
-		free(want);
-	}
-	buf_done(got);
-}
-
 TEST(record_report_is_as_it_was)
 {
 	struct buf out = { 0 };
@@ -166,7 +140,7 @@ TEST(record_report_is_as_it_was)
 
 	make(&r, 100);
 	record_report_render(&r, "run.sky", false, &out);
-	check_golden("report.txt", &out);
+	golden_check("record_report.txt", &out);
 	record_done(&r);
 }
 
@@ -181,7 +155,7 @@ TEST(record_report_of_an_invalid_run_says_why)
 	record_fact_set(&r, "target.0.state", "running", "ended");
 	record_fact_set(&r, "asked.isolated", "yes", NULL);
 	record_report_render(&r, "run.sky", false, &out);
-	check_golden("invalid.txt", &out);
+	golden_check("record_invalid.txt", &out);
 	record_done(&r);
 }
 
@@ -200,5 +174,5 @@ TEST(compare_table_is_as_it_was)
 		(i < 3 ? &a : &b)->runs[i % 3] = &runs[i];
 	}
 	CHECK_EQ_U64(compare_table_render(&a, &b, false, &out), 0);
-	check_golden("compare.txt", &out);
+	golden_check("record_compare.txt", &out);
 }

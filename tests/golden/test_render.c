@@ -5,9 +5,8 @@
  * With GOLDEN_UPDATE=1 in the environment the files are written instead; read the difference before
  * it is committed.
  */
-#include "tests/lib/check.h"
+#include "tests/lib/golden.h"
 
-#include <errno.h>
 #include <math.h>
 
 #include "user/render/json.h"
@@ -191,19 +190,6 @@ static void fill_weird(struct family_set *set)
 
 /* --- comparing --- */
 
-static void read_golden(const char *path, struct buf *buf)
-{
-	char chunk[4096];
-	size_t n;
-	FILE *f = fopen(path, "r");
-
-	if (!f)
-		FAIL("%s: %s; GOLDEN_UPDATE=1 writes it", path, strerror(errno));
-	while ((n = fread(chunk, 1, sizeof(chunk), f)))
-		buf_add(buf, chunk, n);
-	fclose(f);
-}
-
 /* The texts of the metric table are not what is tested here: they may change without these files.
  */
 static void hide_help(struct buf *out)
@@ -227,38 +213,6 @@ static void hide_help(struct buf *out)
 	*out = hidden;
 }
 
-/* Compare line by line, so that a difference is named where it is. Frees @got. */
-static void check_golden(const char *name, struct buf *got)
-{
-	struct buf want = { 0 };
-	char path[128];
-	size_t line = 1;
-	const char *g, *w;
-
-	snprintf(path, sizeof(path), "tests/golden/render_%s", name);
-	if (getenv("GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "w");
-
-		if (!f || fwrite(got->bytes, 1, got->len, f) != got->len || fclose(f))
-			FAIL("%s: cannot write", path);
-		buf_done(got);
-		return;
-	}
-	read_golden(path, &want);
-	for (g = got->bytes, w = want.bytes; *g && *w; line++) {
-		size_t gn = strcspn(g, "\n"), wn = strcspn(w, "\n");
-
-		if (gn != wn || memcmp(g, w, gn))
-			FAIL("%s:%zu: got \"%.*s\", want \"%.*s\"", path, line, (int)gn, g, (int)wn,
-			     w);
-		g += gn + (g[gn] == '\n');
-		w += wn + (w[wn] == '\n');
-	}
-	CHECK_EQ_U64(got->len, want.len);
-	buf_done(got);
-	buf_done(&want);
-}
-
 static void check_prom(const char *name, enum prom_format format,
 		       void (*fill_set)(struct family_set *))
 {
@@ -269,7 +223,7 @@ static void check_prom(const char *name, enum prom_format format,
 	CHECK_EQ_INT(prom_render(&set, format, &out), 0);
 	family_set_done(&set);
 	hide_help(&out);
-	check_golden(name, &out);
+	golden_check(name, &out);
 }
 
 static void fill_7(struct family_set *set)
@@ -279,22 +233,22 @@ static void fill_7(struct family_set *set)
 
 TEST(render_text)
 {
-	check_prom("text.prom", PROM_TEXT, fill_7);
+	check_prom("render_text.prom", PROM_TEXT, fill_7);
 }
 
 TEST(render_openmetrics)
 {
-	check_prom("openmetrics.om", PROM_OPENMETRICS, fill_7);
+	check_prom("render_openmetrics.om", PROM_OPENMETRICS, fill_7);
 }
 
 TEST(render_weird_text)
 {
-	check_prom("weird.prom", PROM_TEXT, fill_weird);
+	check_prom("render_weird.prom", PROM_TEXT, fill_weird);
 }
 
 TEST(render_weird_openmetrics)
 {
-	check_prom("weird.om", PROM_OPENMETRICS, fill_weird);
+	check_prom("render_weird.om", PROM_OPENMETRICS, fill_weird);
 }
 
 static void check_json(const char *name, void (*fill_set)(struct family_set *))
@@ -306,17 +260,17 @@ static void check_json(const char *name, void (*fill_set)(struct family_set *))
 	CHECK_EQ_INT(json_render(&set, &out), 0);
 	family_set_done(&set);
 	hide_help(&out);
-	check_golden(name, &out);
+	golden_check(name, &out);
 }
 
 TEST(render_json)
 {
-	check_json("snapshot.json", fill_7);
+	check_json("render_snapshot.json", fill_7);
 }
 
 TEST(render_weird_json)
 {
-	check_json("weird.json", fill_weird);
+	check_json("render_weird.json", fill_weird);
 }
 
 static void check_lines_fit(const struct buf *out)
@@ -351,7 +305,7 @@ TEST(render_table_of_rates)
 	check_lines_fit(&out);
 	family_set_done(&prev);
 	family_set_done(&now);
-	check_golden("table_rates.txt", &out);
+	golden_check("render_table_rates.txt", &out);
 }
 
 TEST(render_table_of_totals)
@@ -368,7 +322,7 @@ TEST(render_table_of_totals)
 	CHECK_EQ_INT(table_render(&in, &out), 0);
 	check_lines_fit(&out);
 	family_set_done(&now);
-	check_golden("table_totals.txt", &out);
+	golden_check("render_table_totals.txt", &out);
 }
 
 TEST(render_table_in_colour)
@@ -381,7 +335,7 @@ TEST(render_table_in_colour)
 	WITH(&now, add(&now, FAM_DROPPED, VALUE_COUNT, 0), "reason", "rows_full");
 	CHECK_EQ_INT(table_render(&in, &out), 0);
 	family_set_done(&now);
-	check_golden("table_colour.txt", &out);
+	golden_check("render_table_colour.txt", &out);
 }
 
 TEST(render_table_says_what_a_broken_chain_means)
@@ -396,7 +350,7 @@ TEST(render_table_says_what_a_broken_chain_means)
 	CHECK_EQ_INT(table_render(&in, &out), 0);
 	check_lines_fit(&out);
 	family_set_done(&now);
-	check_golden("table_chain.txt", &out);
+	golden_check("render_table_chain.txt", &out);
 }
 
 TEST(render_table_of_weird_names)
@@ -409,7 +363,7 @@ TEST(render_table_of_weird_names)
 	CHECK_EQ_INT(table_render(&in, &out), 0);
 	check_lines_fit(&out);
 	family_set_done(&now);
-	check_golden("table_weird.txt", &out);
+	golden_check("render_table_weird.txt", &out);
 }
 
 TEST(render_nothing_from_an_empty_set)

@@ -225,6 +225,7 @@ TEST(thread_numbers_and_slots_are_used_again)
 	}
 	CHECK_EQ_U64(cell(CELL_THREADS_BORN), 101);
 	CHECK_EQ_U64(cell(CELL_THREADS_ENDED), 100);
+	CHECK_EQ_U64(cell(CELL_ENDS_BEGUN), 100);
 	CHECK_EQ_U64(host_drops[DROP_THREADS_FULL], 0);
 	CHECK(thread_known(999, TGID) == keep);
 }

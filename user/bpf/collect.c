@@ -384,8 +384,8 @@ static int read_counters(const struct bpf_session *s, struct snapshot *snap, str
 
 /*
  * The books of a thread that ends go from its record to the account, one after the other: records
- * and cells only fit together if none was ending when reading began, and none began to
- * since. Each end is counted when it begins and when it is done.
+ * and cells only fit together if none was ending when reading began, and none began to since. Each
+ * end is counted when it begins and when it is done.
  */
 static bool ended_whole(const struct bpf_session *s, const struct process_snap *p)
 {

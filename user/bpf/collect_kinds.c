@@ -59,17 +59,23 @@ static int read_kind(const struct bpf_session *s, struct process_snap *p,
 	return 0;
 }
 
-static struct kind_snap *kind_by_account(struct snapshot *snap, u32 account)
+/* The kind of @p, which may be NULL, that has @account; not the background. */
+static struct kind_snap *kind_of_process(struct process_snap *p, u32 account)
 {
-	for (size_t i = 0; i < snap->nr_counted; i++) {
-		struct process_snap *p = &snap->processes[i];
-
-		for (size_t k = 1; k < p->nr_kinds; k++) {
-			if (p->kinds[k].account == account)
-				return &p->kinds[k];
-		}
+	for (size_t k = 1; p && k < p->nr_kinds; k++) {
+		if (p->kinds[k].account == account)
+			return &p->kinds[k];
 	}
 	return NULL;
+}
+
+static struct kind_snap *kind_by_account(struct snapshot *snap, u32 account)
+{
+	struct kind_snap *k = NULL;
+
+	for (size_t i = 0; i < snap->nr_counted && !k; i++)
+		k = kind_of_process(&snap->processes[i], account);
+	return k;
 }
 
 static void add_code(struct kind_snap *k, const struct code_key *key, u64 n)
@@ -108,19 +114,23 @@ static int read_codes(const struct bpf_session *s, struct snapshot *snap)
 	return 0;
 }
 
-/* The age of the interaction on @f, of kind @ret_account; 0: none is in flight there. */
-static u64 age_of(const struct flow *f, u64 now, u32 *ret_account)
+/* The kind of the interaction on @f, and *@ret_age of it; NULL: none is in flight there. */
+static struct kind_snap *kind_in_flight_on(const struct flow *f, struct snapshot *snap, u64 now,
+					   u64 *ret_age)
 {
 	u64 begin_ns = __atomic_load_n(&f->begin_ns, __ATOMIC_ACQUIRE);
 	u8 state = __atomic_load_n(&f->state, __ATOMIC_ACQUIRE);
+	u32 account = __atomic_load_n(&f->account, __ATOMIC_ACQUIRE);
+	struct process_snap *p =
+		collect_by_slot(snap, __atomic_load_n(&f->process, __ATOMIC_ACQUIRE));
 
-	*ret_account = __atomic_load_n(&f->account, __ATOMIC_ACQUIRE);
 	if (state != FLOW_OPEN && state != FLOW_HEAD && state != FLOW_BODY)
-		return 0;
+		return NULL;
 	/* It may end and the next begin meanwhile. */
 	if (begin_ns != __atomic_load_n(&f->begin_ns, __ATOMIC_ACQUIRE) || begin_ns >= now)
-		return 0;
-	return now - begin_ns;
+		return NULL;
+	*ret_age = now - begin_ns;
+	return kind_of_process(p, account);
 }
 
 /* By the connections in use: to look at all places would make the whole map resident. */
@@ -135,11 +145,9 @@ static int read_oldest(const struct bpf_session *s, struct snapshot *snap)
 		return r;
 	for (u32 i = 0; i < n; i++) {
 		const struct flow *f = session_element(s, MAP_flows, ((const u32 *)values)[i]);
-		struct kind_snap *k;
-		u32 account;
-		u64 age = f ? age_of(f, now, &account) : 0;
+		u64 age = 0;
+		struct kind_snap *k = f ? kind_in_flight_on(f, snap, now, &age) : NULL;
 
-		k = age ? kind_by_account(snap, account) : NULL;
 		if (k && age > k->oldest_ns)
 			k->oldest_ns = age;
 	}

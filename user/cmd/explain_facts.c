@@ -125,7 +125,8 @@ static int make_up(struct made_up *m, enum what_happens what, const char *text)
 	m->snap.machine.tick_hz = 100;
 	m->snap.machine.online_cpus = 1;
 	for (u32 g = 0; g < NR_GROUPS; g++) {
-		m->snap.groups[g].up = true;
+		/* Functions are interactions instead of requests. */
+		m->snap.groups[g].up = g != GROUP_FUNCTIONS;
 		snprintf(m->snap.groups[g].reason, sizeof(m->snap.groups[g].reason), "%s", text);
 	}
 	p->id.pid = 1;
@@ -261,10 +262,11 @@ static int find_groups(struct made_up *m, struct metric_book *book)
 
 	for (u32 g = 0; g < NR_GROUPS && !r; g++) {
 		struct family_set without = { 0 };
+		bool up = m->snap.groups[g].up;
 
 		m->snap.groups[g].up = false;
 		r = publish_made_up(m, &without);
-		m->snap.groups[g].up = true;
+		m->snap.groups[g].up = up;
 		note_fewer(&book->full, &without, 1u << g, book->facts);
 		family_set_done(&without);
 	}

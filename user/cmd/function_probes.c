@@ -38,12 +38,6 @@ void function_file_free(struct function_file *file)
 	free(file);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 static int find_places(const struct target *target, const struct function_list *functions,
 		       struct function_file *ret_file, struct err *err)
 {
@@ -84,7 +78,7 @@ int function_probes_check(struct function_file **file, int fd,
 
 	if (fstat(fd, &st))
 		return err_set(err, -errno, "cannot look at its file: %s", strerror(errno));
-	if (!f || !is_same(&f->st, &st)) {
+	if (!f || !elf_file_is_same(&f->st, &st)) {
 		f = f ? f : calloc(1, sizeof(*f));
 		if (!f)
 			return err_set(err, -ENOMEM, "no memory to read a program");

@@ -34,12 +34,6 @@ void gc_file_free(struct gc_file *file)
 	free(file);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 static int read_places(int fd, struct go_gc_places *ret_places, struct err *err)
 {
 	const struct target_request request = { 0 };
@@ -61,7 +55,7 @@ static int find_places(int fd, struct gc_file **file, struct err *err)
 
 	if (fstat(fd, &st))
 		return err_set(err, -errno, "cannot look at its file: %s", strerror(errno));
-	if (f && is_same(&f->st, &st)) {
+	if (f && elf_file_is_same(&f->st, &st)) {
 		*err = f->err;
 		return f->result;
 	}

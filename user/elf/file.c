@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -207,6 +206,12 @@ int elf_open_path(const char *path, struct err *err)
 	if (fd < 0)
 		return err_set(err, -errno, "%s", strerror(errno));
 	return fd;
+}
+
+bool elf_file_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 int elf_open_pid(pid_t pid, struct err *err)

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "user/base/err.h"
@@ -49,6 +50,9 @@ struct elf_file {
 	struct elf_section *sections;
 	size_t nr_sections;
 };
+
+/* Whether both are of one file that was not written to in between: what was read of it holds. */
+bool elf_file_is_same(const struct stat *a, const struct stat *b);
 
 /*
  * Read a file whose descriptor the caller keeps. -EINVAL: no regular file, no ELF file of 64 bits

@@ -431,7 +431,8 @@ static void publish_interactions(struct publication *pub)
 		if (kinds->at[i].name[0])
 			publish_kind(pub, &kinds->at[i]);
 	}
-	if (kinds->n)
+	/* Of functions there are none: connections are not looked at then. */
+	if (kinds->n && !pub->snap->groups[GROUP_FUNCTIONS].up)
 		(void)add_process(pub, FAM_SESSIONS, VALUE_COUNT, sessions);
 	publish_background(pub, kinds);
 	if (pub->m->goroutines && pub->snap->groups[GROUP_SCHED].up)
