@@ -412,6 +412,18 @@ TEST(sched_run_delay_is_believed_up_to_what_two_clocks_can_part)
 	}
 }
 
+TEST(sched_run_delay_of_a_thread_that_was_preempted_is_believed)
+{
+	begin(RUN_RUNNING);
+	kernel_ran(100, 0);
+	out(1100, REASON_PREEMPTED);
+	sched_switch_in(&t, &a, &h, 1300);
+	kernel_ran(200, 200 + 1306000); /* the hypervisor took the CPU between the two clocks */
+	out(1500, REASON_POLL);
+	CHECK_EQ_U64(off_cpu(REASON_PREEMPTED), 200 + 1306000);
+	CHECK_EQ_U64(cell(CELL_WAIT_STAMPS), 200);
+}
+
 TEST(sched_run_delay_of_a_thread_that_was_not_seen_to_wait_is_believed)
 {
 	begin(RUN_RUNNING);

@@ -265,6 +265,27 @@ TEST(totals_leave_out_the_wait_before_the_observation)
 	CHECK_EQ_U64(t.cells[CELL_OFF_CPU + REASON_RUN_QUEUE], 120);
 }
 
+TEST(totals_believe_run_delay_of_a_thread_that_was_preempted)
+{
+	static const struct {
+		u8 reason;
+		u64 waited;
+	} cases[] = { { REASON_RUN_QUEUE, 120 }, { REASON_PREEMPTED, 120 + 1306000 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct task_record rec = quiet();
+		struct process_totals t;
+
+		begin_spell(&rec, RUN_RUNNING);
+		rec.cell.wait_reason = cases[i].reason;
+		rec.cell.waited_ns = 120;
+		rec.counts.runtime_ns += 100;
+		rec.counts.run_delay_ns += 120 + 1306000;
+		t = totals_of_one(rec);
+		CHECK_EQ_U64(t.cells[CELL_OFF_CPU + cases[i].reason], cases[i].waited);
+	}
+}
+
 TEST(totals_count_a_block_that_is_not_over)
 {
 	for (u8 reason = NR_WAIT_REASONS; reason < NR_REASONS; reason++) {

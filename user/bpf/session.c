@@ -114,6 +114,20 @@ static int set_config(struct bpf_object *obj, const struct bpf_config *cfg, stru
 	return 0;
 }
 
+/* Each entry is verified by itself, which takes long: those that no function has are left out. */
+static void leave_out_functions(struct bpf_object *obj, u32 nr_functions)
+{
+	for (u32 i = nr_functions; i < MAX_FUNCTIONS; i++) {
+		struct bpf_program *prog;
+		char name[32];
+
+		snprintf(name, sizeof(name), "function_entry_%u", i);
+		prog = bpf_object__find_program_by_name(obj, name);
+		if (prog)
+			(void)bpf_program__set_autoload(prog, false);
+	}
+}
+
 static int load_variant(struct bpf_session *s, const struct bpf_embedded *e,
 			const struct bpf_config *cfg, struct bpf_object **ret_obj, struct err *err)
 {
@@ -131,6 +145,7 @@ static int load_variant(struct bpf_session *s, const struct bpf_embedded *e,
 		r = set_config(obj, cfg, err);
 	if (!r && !bpf_config_choose_programs(s->kernel_btf, obj))
 		r = err_set(err, -ENOENT, "the kernel has no such tracepoint");
+	leave_out_functions(obj, cfg->nr_functions);
 	if (!r) {
 		r = bpf_object__load(obj);
 		if (r)

@@ -63,7 +63,9 @@ static u64 believable_wait(const struct thread_cell *c, u64 on, u64 wait)
 		return 0;
 	if (c->run_state != RUN_RUNNING || c->unsplit_ns || wait <= c->waited_ns)
 		return wait;
-	if (c->flags & THREAD_SEEDED_WAIT || wait - c->waited_ns > RUN_DELAY_SLACK_NS)
+	if (c->flags & THREAD_SEEDED_WAIT)
+		return c->waited_ns;
+	if (c->wait_reason != REASON_PREEMPTED && wait - c->waited_ns > RUN_DELAY_SLACK_NS)
 		return c->waited_ns;
 	return wait;
 }
