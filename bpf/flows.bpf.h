@@ -88,31 +88,35 @@ static __always_inline struct flow *flow_take(u32 *ret_slot)
 {
 	u32 slot;
 
-	if (bpf_map_pop_elem(&free_flows, &slot)) {
-		drop(DROP_FLOWS_FULL);
+	if (bpf_map_pop_elem(&free_flows, &slot))
 		return NULL;
-	}
 	*ret_slot = slot;
 	return bpf_map_lookup_elem(&flows, &slot);
 }
 
-static __always_inline u32 flow_add(const struct thread_cell *t, u64 inode)
+/* The place of a connection, taken for it; 0: there is none, which is a loss if it is @needed. */
+static __always_inline u32 flow_add(const struct thread_cell *t, u64 inode, bool needed)
 {
 	u32 slot = 0;
 	struct flow *f = flow_take(&slot);
 
-	if (!f)
+	if (!f) {
+		if (needed)
+			drop(DROP_FLOWS_FULL);
 		return 0;
-	if (bpf_map_update_elem(&flow_slots, &inode, &slot, BPF_NOEXIST)) {
-		bpf_map_push_elem(&free_flows, &slot, BPF_ANY);
-		return flow_find(inode); /* another thread was first */
 	}
 	f->process = t->process;
 	f->tgid = t->tgid;
 	f->state = FLOW_IDLE;
 	f->ahead = 0;
 	f->owner = 0;
+	f->ready_ns = 0;
 	f->inode = inode;
+	if (bpf_map_update_elem(&flow_slots, &inode, &slot, BPF_NOEXIST)) {
+		f->inode = 0;
+		bpf_map_push_elem(&free_flows, &slot, BPF_ANY);
+		return flow_find(inode); /* another thread was first */
+	}
 	return slot + 1;
 }
 
@@ -348,6 +352,8 @@ static __always_inline void observe_interaction(struct flow *f, u64 end_ns)
 	hist_add(&h->off_cpu, f->off_cpu_ns);
 	hist_add(&h->enters, f->enters * HIST_ONE);
 	hist_add(&h->fsyncs, f->fsyncs * HIST_ONE);
+	if (group_on(GROUP_QUEUE) && f->queued_ns)
+		hist_add(&h->queue, elapsed(f->begin_ns, f->queued_ns));
 }
 
 /*

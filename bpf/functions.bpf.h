@@ -122,8 +122,10 @@ __noinline int function_place(u32 function, u64 goid, u64 depth, u64 now)
 	if (!t || !name)
 		return 0;
 	f = flow_take(&slot);
-	if (!f)
+	if (!f) {
+		drop(DROP_FLOWS_FULL);
 		return 0;
+	}
 	f->state = FLOW_IDLE;
 	f->process = t->process;
 	f->tgid = t->tgid;

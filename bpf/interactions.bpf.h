@@ -8,8 +8,8 @@
 #ifndef SKYOBSERVE_INTERACTIONS_BPF_H
 #define SKYOBSERVE_INTERACTIONS_BPF_H
 
-#include "flows.bpf.h"
 #include "go.bpf.h"
+#include "queue.bpf.h"
 
 #define LAST_CHUNK_BYTES 5 /* 0\r\n\r\n */
 
@@ -185,13 +185,14 @@ __noinline int feed_request(u32 slot1, u32 n)
  * @f->bytes begin a request, or go on with it. Before the write of a response has returned, another
  * thread may have read the first byte of the next request ahead (net/http does).
  */
-static __always_inline void request_bytes(struct flow *f, u32 slot1, u32 n, u64 now)
+static __always_inline void request_bytes(struct flow *f, u32 slot1, u32 n, u64 ready_ns, u64 now)
 {
 	u8 ahead = f->state == FLOW_IDLE ? f->ahead : 0;
 
 	if (f->state == FLOW_IDLE) {
 		http_request_begin(&f->request);
 		f->begin_ns = now;
+		f->queued_ns = ready_ns;
 		f->state = FLOW_REQUEST;
 	}
 	feed_request(slot1, n);
@@ -199,6 +200,7 @@ static __always_inline void request_bytes(struct flow *f, u32 slot1, u32 n, u64 
 		http_request_begin(&f->request);
 		http_request_byte(&f->request, ahead);
 		f->begin_ns = f->ahead_ns;
+		f->queued_ns = f->ahead_ready_ns;
 		feed_request(slot1, n);
 	}
 }
@@ -209,6 +211,7 @@ static __always_inline void on_read(struct thread_cell *t, struct pt_regs *regs,
 	u64 inode = socket_inode(t->call_fd);
 	struct call_bytes from;
 	struct flow *f;
+	u64 ready_ns;
 	u8 first = 0;
 	u32 slot1, n;
 
@@ -219,14 +222,20 @@ static __always_inline void on_read(struct thread_cell *t, struct pt_regs *regs,
 		return;
 	slot1 = flow_find(inode);
 	if (!slot1 && http_may_begin(first))
-		slot1 = flow_add(t, inode);
+		slot1 = flow_add(t, inode, true);
 	f = flow_at(slot1);
 	if (!f || f->state == FLOW_STREAM)
 		return;
+	ready_ns = queue_read(f);
+	if (f->state == FLOW_IDLE && !f->owner) { /* a server may fork after it accepted */
+		f->process = t->process;
+		f->tgid = t->tgid;
+	}
 	if (flow_is_open(f)) {
 		if (moved == 1) {
 			f->ahead = first;
 			f->ahead_ns = now;
+			f->ahead_ready_ns = ready_ns;
 			return;
 		}
 		if (f->state != FLOW_BODY || f->body != BODY_UNTIL_CLOSE || !http_may_begin(first))
@@ -235,7 +244,7 @@ static __always_inline void on_read(struct thread_cell *t, struct pt_regs *regs,
 	}
 	if (!copy_bytes(f, &from, FLOW_LOOK_BYTES, &n))
 		return;
-	request_bytes(f, slot1, n, now);
+	request_bytes(f, slot1, n, ready_ns, now);
 	if (f->request.state == HTTP_NONE) {
 		flow_release(f, slot1 - 1);
 	} else if (f->request.state == HTTP_REQUEST) {
@@ -515,13 +524,17 @@ static __always_inline void interactions_exit(struct thread_cell *t, struct pt_r
 	struct process_cell *p;
 	u8 buffer;
 
-	if (ret <= 0 || nr >= NR_CALL_SLOTS || cfg.nr_functions)
+	if (ret < 0 || nr >= NR_CALL_SLOTS || cfg.nr_functions)
 		return;
 	p = interactions_of(t);
 	if (!p)
 		return;
 	buffer = cfg.calls[nr].buffer;
-	if (cfg.calls[nr].io == CALL_IO_READ && buffer >= BUFFER_PLAIN)
+	if (group_on(GROUP_QUEUE) && buffer == BUFFER_ACCEPT)
+		current_accepts(ret);
+	else if (!ret)
+		return;
+	else if (cfg.calls[nr].io == CALL_IO_READ && buffer >= BUFFER_PLAIN)
 		on_read(t, regs, buffer, ret, now);
 	else if (cfg.calls[nr].io == CALL_IO_WRITE && p->open_flows)
 		on_write(t, regs, buffer, ret, now);

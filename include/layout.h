@@ -71,11 +71,12 @@ enum call_abi {
 
 /* Where the bytes are that a call moved. */
 enum call_buffer {
-	BUFFER_NONE,  /* not in the caller's memory: sendfile */
-	BUFFER_PLAIN, /* (fd, address, ...) */
-	BUFFER_IOVEC, /* (fd, iovec, count) */
-	BUFFER_MSG,   /* (fd, msghdr) */
-	BUFFER_CLOSE, /* none: the descriptor is closed */
+	BUFFER_NONE,   /* not in the caller's memory: sendfile */
+	BUFFER_PLAIN,  /* (fd, address, ...) */
+	BUFFER_IOVEC,  /* (fd, iovec, count) */
+	BUFFER_MSG,    /* (fd, msghdr) */
+	BUFFER_CLOSE,  /* none: the descriptor is closed */
+	BUFFER_ACCEPT, /* none: it returns the descriptor of a connection */
 };
 
 /* Set once before the programs are loaded; the verifier folds it away. */
@@ -439,6 +440,10 @@ struct flow {
 	struct http_chunks chunks;
 	/* Of this interaction, by those who worked for it. */
 	u64 cpu_ns, off_cpu_ns, enters, fsyncs;
+	/* Group queue. There has been something to read since @ready_ns, and nobody has; 0: no, or
+	 * it is not known. The same of the byte that was read ahead. Since when the request waited.
+	 */
+	u64 ready_ns, ahead_ready_ns, queued_ns;
 	/* Of a call of a function: of which goroutine, and how deep in its stack it was entered. */
 	u64 goid, depth;
 	struct http_request request;
@@ -470,7 +475,7 @@ struct code_key {
 
 /* Histograms of one kind, one observation per interaction. Counts are in 1024ths (HIST_ONE). */
 struct kind_hists {
-	struct hist duration, cpu, off_cpu, enters, fsyncs;
+	struct hist duration, cpu, off_cpu, enters, fsyncs, queue;
 };
 
 struct account_cells {

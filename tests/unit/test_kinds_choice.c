@@ -34,9 +34,11 @@ TEST(interaction_http_probes_no_function)
 	CHECK_EQ_INT(choose("http", NULL, &err), 0);
 	CHECK(config.groups & 1u << GROUP_INTERACTIONS);
 	CHECK(!(config.groups & 1u << GROUP_FUNCTIONS));
+	CHECK(config.groups & 1u << GROUP_QUEUE);
 	CHECK_EQ_U64(config.nr_functions, 0);
 	CHECK_EQ_INT(choose("off", NULL, &err), 0);
-	CHECK(!(config.groups & (1u << GROUP_INTERACTIONS | 1u << GROUP_FUNCTIONS)));
+	CHECK(!(config.groups &
+		(1u << GROUP_INTERACTIONS | 1u << GROUP_FUNCTIONS | 1u << GROUP_QUEUE)));
 	CHECK_EQ_INT(choose("http", "off", &err), -EINVAL);
 	CHECK_EQ_INT(choose("uprobe:", NULL, &err), -EINVAL);
 }
@@ -47,6 +49,7 @@ TEST(interaction_functions_have_their_names)
 
 	CHECK_EQ_INT(choose("uprobe:main.f", "uprobe:main.(*app).g", &err), 0);
 	CHECK(config.groups & 1u << GROUP_FUNCTIONS);
+	CHECK(!(config.groups & 1u << GROUP_QUEUE));
 	CHECK_EQ_U64(config.nr_functions, 2);
 	CHECK_STR(config.function_kinds[0].name, "main.f");
 	CHECK_STR(config.function_names[1], "main.(*app).g");

@@ -229,6 +229,16 @@ static u32 hooked_groups(void)
 	return groups;
 }
 
+/* The time that requests wait is of no use without requests. */
+static void leave_out_queue(struct bpf_session *s)
+{
+	if (s->wanted & 1u << GROUP_INTERACTIONS)
+		return;
+	if (s->wanted & 1u << GROUP_QUEUE)
+		group_set(s, 1u << GROUP_QUEUE, false, "requests are not looked for");
+	s->wanted &= ~(1u << GROUP_QUEUE);
+}
+
 static void load_hooks(struct bpf_session *s, const struct bpf_session_config *config)
 {
 	struct bpf_config cfg;
@@ -379,6 +389,7 @@ static int load_what_works(struct bpf_session *s, const struct bpf_session_confi
 	group_set(s, ~0u, false, "not asked for");
 	group_set(s, s->wanted & ~hooked_groups(), true, "without a probe");
 	for (;;) {
+		leave_out_queue(s);
 		before = s->wanted;
 		r = load_and_attach(s, config, err);
 		if (r || s->wanted == before || !s->groups[GROUP_PROCESS].up)

@@ -54,12 +54,16 @@ void report_row(struct report *r, enum health health, const char *what, const ch
 	r->healths[health]++;
 }
 
+/* One family, which many kernels in use do not have. */
+#define NO_QUEUE "sk_data_ready: the kernel has no such tracepoint"
+
 static const char *group_remedy(const struct report *r, const char *reason)
 {
 	static const struct {
 		const char *word; /* in the reason */
 		const char *remedy;
 	} rows[] = {
+		{ NO_QUEUE, "Linux 6.3 or later; everything else is known without it" },
 		{ "no such tracepoint",
 		  "a kernel with this tracepoint: sys_enter and sys_exit need "
 		  "CONFIG_FTRACE_SYSCALLS, those of io_uring CONFIG_IO_URING" },
@@ -76,6 +80,13 @@ static const char *group_remedy(const struct report *r, const char *reason)
 	return r->bpf_refused ? PRIVILEGE_REMEDY
 			      : "see the rows above; the verifier's words: "
 				"SKYOBSERVE_DEBUG_LIBBPF=1 skyobserve doctor";
+}
+
+static enum health group_health(const struct group_state *state)
+{
+	if (state->up)
+		return HEALTH_OK;
+	return strstr(state->reason, NO_QUEUE) ? HEALTH_LIMITED : HEALTH_MISSING;
 }
 
 /* Open a session as `serve` does, and say what became of each group. */
@@ -111,7 +122,7 @@ static int check_groups(struct report *r, const struct options *options, u32 gro
 		if (!wanted)
 			report_row(r, HEALTH_UNCHECKED, names[i], NULL, "%s", states[i].reason);
 		else
-			report_row(r, states[i].up ? HEALTH_OK : HEALTH_MISSING, names[i],
+			report_row(r, group_health(&states[i]), names[i],
 				   group_remedy(r, states[i].reason), "%s", states[i].reason);
 	}
 	if (states[GROUP_SCHED].up)

@@ -221,7 +221,10 @@ static void check_tracepoints(struct report *r)
 		}
 		snprintf(what, sizeof(what), "hook %s", points[i].hook);
 		if (!have[0])
-			report_row(r, HEALTH_MISSING, what, "see the probe group below",
+			report_row(r,
+				   points[i].groups == 1u << GROUP_QUEUE ? HEALTH_LIMITED
+									 : HEALTH_MISSING,
+				   what, "see the probe group below",
 				   "this kernel has no tracepoint %s", lack);
 		else
 			report_row(r, HEALTH_OK, what, NULL, "%s%s%s%s", have,

@@ -119,8 +119,8 @@ static bool are_functions(const struct words *words)
 	       (words->n && !strncmp(words->word[0], FUNCTION_WORD, strlen(FUNCTION_WORD)));
 }
 
-int kinds_choose(const struct options *options, struct observer_config *config,
-		 struct kinds_choice *ret_choice, struct err *err)
+static int choose_boundary(const struct options *options, struct observer_config *config,
+			   struct kinds_choice *ret_choice, struct err *err)
 {
 	const struct words *words = &options->interactions;
 	const char *boundary = words->n ? words->word[0] : NULL;
@@ -148,6 +148,17 @@ int kinds_choose(const struct options *options, struct observer_config *config,
 	if (boundary)
 		config->groups |= 1u << GROUP_INTERACTIONS; /* also with --groups */
 	return read_kinds(options, config, ret_choice, err);
+}
+
+int kinds_choose(const struct options *options, struct observer_config *config,
+		 struct kinds_choice *ret_choice, struct err *err)
+{
+	int r = choose_boundary(options, config, ret_choice, err);
+
+	/* Only requests wait in sockets. */
+	if (!(config->groups & 1u << GROUP_INTERACTIONS) || config->nr_functions)
+		config->groups &= ~(1u << GROUP_QUEUE);
+	return r;
 }
 
 void kinds_choice_done(struct kinds_choice *choice)

@@ -332,7 +332,11 @@ static void say_groups(const struct serve *s)
 	const struct group_state *groups = observer_groups(s->observer);
 
 	for (size_t i = 0; i < NR_GROUPS; i++) {
-		if (!groups[i].up && strcmp(groups[i].reason, "not asked for") != 0)
+		if (groups[i].up || !strcmp(groups[i].reason, "not asked for"))
+			continue;
+		if (i == GROUP_QUEUE) /* kernels without it are in wide use, and it is one family */
+			log_info("probe group %s is off: %s", names[i], groups[i].reason);
+		else
 			log_warn("probe group %s is off: %s", names[i], groups[i].reason);
 	}
 }

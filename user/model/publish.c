@@ -355,6 +355,8 @@ static void publish_kind(struct publication *pub, const struct kind_snap *k)
 	label_copy(pub, s, "interaction", kind_label(k));
 	s = add_process(pub, FAM_INTERACTIONS_OLDEST, VALUE_NS, k->oldest_ns);
 	label_copy(pub, s, "interaction", kind_label(k));
+	if (pub->snap->groups[GROUP_QUEUE].up)
+		add_kind_hist(pub, FAM_INTERACTION_QUEUE, VALUE_NS, k, &k->hists.queue);
 	add_kind_hist(pub, FAM_INTERACTION_DURATION, VALUE_NS, k, &k->hists.duration);
 	add_kind_hist(pub, FAM_INTERACTION_SYSCALLS, VALUE_ONES, k, &k->hists.enters);
 	if (pub->snap->groups[GROUP_FSYNC].up)
