@@ -58,6 +58,14 @@ int itimer_state(void *ctx)
 	return 0;
 }
 
+/* It is charged to the background of the process, at its slot. */
+static __always_inline void count_hit(u32 slot)
+{
+	u32 key = lane() * cfg.max_accounts + slot;
+
+	charge(bpf_map_lookup_elem(&cells, &key), CELL_SIGNAL_HITS, 1);
+}
+
 static __always_inline void count_leaf(void *ctx, u32 slot, const struct process_cell *p)
 {
 	struct leaf_key key = { .process = slot, .profile = p->census.profiles };
@@ -92,6 +100,7 @@ int signal_deliver(void *ctx)
 	p = process_current(&slot);
 	if (!p || slot == cfg.max_processes - 1)
 		return 0;
+	count_hit(slot);
 	if (BPF_CORE_READ(info, si_code) != SI_TIMER) {
 		__sync_fetch_and_add(&p->census.other_signals, 1);
 		return 0;

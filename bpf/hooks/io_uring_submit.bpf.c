@@ -59,6 +59,7 @@ static __always_inline void on_submit(u64 key, u8 opcode, void *req)
 
 	if (!t)
 		return;
+	charge(account_cells(t), CELL_URING_HITS, 1);
 	durable = durable_of(opcode, req);
 	if (durable < 0)
 		return;

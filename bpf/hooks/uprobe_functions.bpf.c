@@ -20,6 +20,7 @@ static __always_inline void enters(struct pt_regs *regs, u32 function)
 
 	if (!t)
 		return;
+	charge(account_cells(t), CELL_FUNCTION_ENTRIES, 1);
 	t->probing = 1;
 	barrier();
 	current_enters_function(function, PT_REGS_SP(regs), bpf_ktime_get_ns());
@@ -54,6 +55,7 @@ int function_return(struct pt_regs *regs)
 
 	if (!t)
 		return 0;
+	charge(account_cells(t), CELL_FUNCTION_RETURNS, 1);
 	t->probing = 1;
 	barrier();
 	current_leaves_function(PT_REGS_SP(regs), bpf_ktime_get_ns());

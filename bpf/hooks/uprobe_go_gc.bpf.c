@@ -13,11 +13,21 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+/* The thread that hit a probe, and that it did (@cell); NULL: its process is not observed. */
+static __always_inline struct thread_cell *hit_by(u32 cell)
+{
+	struct thread_cell *t = thread_current();
+
+	if (t)
+		charge(account_cells(t), cell, 1);
+	return t;
+}
+
 /* stopTheWorldWithSema(reason, ...): before the runtime looks at its clock. */
 SEC("uprobe/gc.stop_world")
 int gc_stop_world(struct pt_regs *regs)
 {
-	struct thread_cell *t = thread_current();
+	struct thread_cell *t = hit_by(CELL_GC_ENTRIES);
 
 	if (t)
 		t->stop_cpu_ns = go_gc_cpu_mark(t, bpf_ktime_get_ns());
@@ -28,7 +38,7 @@ int gc_stop_world(struct pt_regs *regs)
 SEC("uprobe/gc.start_world")
 int gc_start_world(struct pt_regs *regs)
 {
-	struct thread_cell *t = thread_current();
+	struct thread_cell *t = hit_by(CELL_GC_ENTRIES);
 
 	if (!t)
 		return 0;
@@ -41,7 +51,7 @@ int gc_start_world(struct pt_regs *regs)
 SEC("uprobe/gc.started_world")
 int gc_started_world(struct pt_regs *regs)
 {
-	struct thread_cell *t = thread_current();
+	struct thread_cell *t = hit_by(CELL_GC_RETURNS);
 
 	if (t)
 		go_gc_started(t, GO_ARG0(regs), bpf_ktime_get_ns());
@@ -55,7 +65,7 @@ int gc_started_world(struct pt_regs *regs)
 SEC("uprobe/gc.worker_drain")
 int gc_worker_drain(struct pt_regs *regs)
 {
-	struct thread_cell *t = thread_current();
+	struct thread_cell *t = hit_by(CELL_GC_ENTRIES);
 
 	if (t && !t->worker_cpu_ns)
 		t->worker_cpu_ns = go_gc_cpu_mark(t, bpf_ktime_get_ns());
@@ -66,7 +76,7 @@ int gc_worker_drain(struct pt_regs *regs)
 SEC("uprobe/gc.worker_stop")
 int gc_worker_stop(struct pt_regs *regs)
 {
-	struct thread_cell *t = thread_current();
+	struct thread_cell *t = hit_by(CELL_GC_ENTRIES);
 
 	if (t)
 		go_gc_worker_stopped(t, GO_ARG1(regs), (s64)GO_ARG2(regs), bpf_ktime_get_ns());

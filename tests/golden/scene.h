@@ -71,6 +71,9 @@ static inline void begin_scene(void)
 	scene.facts = (struct exporter_facts){ .version = "1.2.3",
 					       .libbpf_version = "1.1",
 					       .arch = "x86_64" };
+	snap->prices.known = true;
+	for (u32 i = 0; i < NR_COSTS; i++)
+		snap->prices.ns[i] = 100 * (i + 1);
 	for (u32 i = 0; i < NR_GROUPS; i++) {
 		snap->groups[i].up = i != GROUP_FUNCTIONS; /* requests are the interactions */
 		snprintf(snap->groups[i].reason, sizeof(snap->groups[i].reason), "%s", "tp_btf");
@@ -126,6 +129,7 @@ static inline void fill_busy(struct process_snap *p)
 	c[CELL_ON_STAMPS] = 5 * SECOND + 200 * 1000 * MICRO;
 	c[CELL_SWITCHES + SWITCH_VOLUNTARY] = 500;
 	c[CELL_SWITCHES + SWITCH_INVOLUNTARY] = 20;
+	c[CELL_TRACED_CALLS] = 1116;
 	c[CELL_PAGE_FAULTS] = 77;
 	c[CELL_READ_BYTES] = 123456789012;
 	c[CELL_FSYNCS + DURABLE_FSYNC] = 4;

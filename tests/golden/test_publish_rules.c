@@ -190,8 +190,17 @@ static const struct absence absent_without[NR_GROUPS][MAX_ABSENCES] = {
 };
 /* clang-format on */
 
+/* Of each group, what its events cost. */
+static const char *const group_labels[NR_GROUPS] = {
+#define GROUP(id, label, help) label,
+#include "groups.def"
+#undef GROUP
+};
+
 static bool is_absent(enum probe_group group, enum family_id id, const struct sample *s)
 {
+	if (id == FAM_PROBE_COST && !strcmp(label_of(s, "group"), group_labels[group]))
+		return true;
 	for (size_t i = 0; i < MAX_ABSENCES; i++) {
 		const struct absence *a = &absent_without[group][i];
 		const char *value = a->label ? label_of(s, a->label) : NULL;

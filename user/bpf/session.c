@@ -159,7 +159,8 @@ static int load_variant(struct bpf_session *s, const struct bpf_embedded *e,
 	return 0;
 }
 
-static int attach_programs(struct bpf_session *s, struct bpf_object *obj, struct err *err)
+static int attach_programs(struct bpf_session *s, struct bpf_object *obj, u32 groups,
+			   struct err *err)
 {
 	struct bpf_program *prog;
 	struct bpf_link *link;
@@ -182,7 +183,7 @@ static int attach_programs(struct bpf_session *s, struct bpf_object *obj, struct
 		if (bpf_program__expected_attach_type(prog) == BPF_TRACE_ITER)
 			s->iter_link = link;
 		else
-			s->links[s->nr_links++] = link;
+			s->links[s->nr_links++] = (struct session_link){ link, prog, groups };
 	}
 	return 0;
 }
@@ -293,7 +294,7 @@ static void attach_hooks(struct bpf_session *s, const char *refused_hook)
 		if (!s->objects[i])
 			continue;
 		r = refused ? err_set(&err, -EPERM, "refused for a test")
-			    : attach_programs(s, s->objects[i], &err);
+			    : attach_programs(s, s->objects[i], hook_rows[i].groups, &err);
 		if (r)
 			hook_lost(s, who_gives_way(s, i, r), &err);
 	}
@@ -344,7 +345,7 @@ static int set_up_wanted(struct bpf_session *s, const struct bpf_session_config 
 static void unload(struct bpf_session *s)
 {
 	while (s->nr_links)
-		bpf_link__destroy(s->links[--s->nr_links]);
+		bpf_link__destroy(s->links[--s->nr_links].link); /* NULL is fine */
 	bpf_link__destroy(s->iter_link);
 	s->iter_link = NULL;
 	for (size_t i = 0; i < MAX_SESSION_OBJECTS; i++) {

@@ -79,6 +79,14 @@ int bpf_session_open(const struct bpf_session_config *config, struct bpf_session
  */
 bool bpf_session_may_go_on(const struct bpf_session *s);
 
+/*
+ * Have exactly the hooks of the groups in @groups attached, of those that were when the session was
+ * opened: links are closed and made again, so that the others cost nothing. For measurements: what
+ * happens meanwhile is missed, and the books of who is observed do not close any more. On failure
+ * what could not be attached is detached.
+ */
+int bpf_session_attach_only(struct bpf_session *s, u32 groups, struct err *err);
+
 /* Detach and free. NULL is fine. */
 void bpf_session_free(struct bpf_session *s);
 

@@ -68,6 +68,13 @@ struct session_map_state {
 #define MAX_SESSION_OBJECTS 16
 #define MAX_SESSION_LINKS   48
 
+/* A program on its hook. */
+struct session_link {
+	struct bpf_link *link; /* NULL: detached for now */
+	struct bpf_program *prog;
+	u32 groups; /* that it is for */
+};
+
 struct bpf_session {
 	struct bpf_bounds bounds;
 	struct btf *kernel_btf; /* while loading */
@@ -78,7 +85,7 @@ struct bpf_session {
 	struct session_map_state maps[NR_SESSION_MAPS];
 	struct bpf_object *objects[MAX_SESSION_OBJECTS]; /* by hook; NULL: not loaded */
 	u32 wanted; /* groups that were asked for and not lost */
-	struct bpf_link *links[MAX_SESSION_LINKS];
+	struct session_link links[MAX_SESSION_LINKS];
 	size_t nr_links;
 	struct bpf_link *iter_link;
 	struct group_state groups[NR_GROUPS];

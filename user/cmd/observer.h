@@ -23,6 +23,7 @@ struct observer_config {
 	bool follow;	   /* children of targets are observed as well, from their birth */
 	bool all;	   /* the whole machine: observer_add_all */
 	bool all_syscalls; /* calls by name of processes without details, too */
+	bool calibrate;	   /* measure what hits cost: some 30 ms */
 	bool keep_ended;   /* ended processes keep their places (for tests); else they are folded */
 	const char *const *comms; /* processes that come to be called so are taken in as targets: */
 	size_t nr_comms;	  /* at most MAX_WANTED */

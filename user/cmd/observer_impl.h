@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of the observer: observer.c (who is observed) and observer_snapshot.c (what they did). */
+/* Inside of the observer: observer.c (who is observed), observer_snapshot.c (what they did), and
+ * the files that they name. observer_open.c opens it. */
 #ifndef SKYOBSERVE_CMD_OBSERVER_IMPL_H
 #define SKYOBSERVE_CMD_OBSERVER_IMPL_H
 
@@ -8,6 +9,7 @@
 #include "user/cmd/function_probes.h"
 #include "user/cmd/gc_probes.h"
 #include "user/cmd/observer.h"
+#include "user/cmd/observer_cost.h"
 #include "user/model/kinds.h"
 #include "user/model/names.h"
 
@@ -32,6 +34,7 @@ struct observed {
 	struct go_view go;
 	struct gc_probed gc;
 	struct function_probed functions;
+	struct observed_cost cost;
 	int pidfd;	    /* of a live target, else -1 */
 	bool target;	    /* was asked for; else a followed child */
 	bool unsaid;	    /* a target that the programs took in, for observer_next_come */
@@ -54,6 +57,7 @@ struct observer {
 	struct names *names;
 	struct gc_file *gc_file;
 	struct function_file *function_file;
+	struct cost_prices prices;
 	struct process_slot *slots; /* room for a scan */
 	u32 *at_slot;		    /* 1 + the process in each slot, 0 = none; for a scan */
 	size_t books_next; /* whose books are the next to be read, of those without details */

@@ -128,6 +128,7 @@ static int finish_process(const struct observer *o, struct observed *p, struct p
 	}
 	snap->torn |= is_unlisted_for_now(p, snap, observer_now());
 	totals_of(snap, totals);
+	observed_cost_step(&p->cost, &o->prices, snap->nr_kinds != 0, snap, totals);
 	totals_floor(&p->last, totals);
 	p->last = *totals;
 	kinds_finish(snap);
@@ -221,6 +222,7 @@ static int snapshot_counted(struct observer *o, size_t room, struct snapshot *re
 		free(snap.processes);
 		return err_set(err, -ENOMEM, "no memory for a snapshot");
 	}
+	snap.prices = o->prices;
 	snap.machine.tick_hz = o->tick_hz;
 	snap.machine.online_cpus = (u32)sysconf(_SC_NPROCESSORS_ONLN);
 	procfs_machine(PROC_ROOT, &snap.machine.steal_ticks, &boot);

@@ -422,10 +422,9 @@ static u32 places_for(u32 names)
 	return names < least / 2 ? least : 2 * names;
 }
 
-/* Returns an exit status. */
-static int set_up(struct serve *s, struct err *err)
+/* What the options say at once; groups and interactions are still to be read. */
+static struct observer_config config_of(const struct options *o)
 {
-	const struct options *o = s->options;
 	struct observer_config config = {
 		.bounds = bpf_bounds_default,
 		.force_raw_tp = o->raw_tracepoints,
@@ -437,8 +436,8 @@ static int set_up(struct serve *s, struct err *err)
 		.nr_comms = o->comms.n,
 		.nr_files = o->exes.n,
 		.name = o->name,
+		.calibrate = true,
 	};
-	int status;
 
 	/* Of the whole machine only those that were asked for one by one have details. */
 	if (o->all && !o->pids.n && !o->program && !o->comms.n && !o->exes.n && !o->cgroups.n)
@@ -446,6 +445,16 @@ static int set_up(struct serve *s, struct err *err)
 	config.max_names = o->max_processes;
 	config.bounds.max_processes = places_for(o->max_processes);
 	config.bounds.max_threads = o->max_threads;
+	return config;
+}
+
+/* Returns an exit status. */
+static int set_up(struct serve *s, struct err *err)
+{
+	const struct options *o = s->options;
+	struct observer_config config = config_of(o);
+	int status;
+
 	if (o->rest.n) {
 		say_stray_word(o->rest.word[0], err);
 		return EXIT_USAGE;

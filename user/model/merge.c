@@ -102,6 +102,8 @@ int merged_add(struct merged *m, const struct snapshot *snap, size_t i,
 		m->resident_bytes += p->books_now.resident_bytes;
 		m->has_resident = true;
 	}
+	m->window_cost_ns += p->window_cost_ns;
+	m->window_cpu_ns += p->window_cpu_ns;
 	go_stats_add(&m->go, &p->go);
 	if (p->gc)
 		go_gc_add(&m->gc, p->gc);

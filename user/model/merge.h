@@ -36,6 +36,7 @@ struct merged {
 	struct flight *flights;
 	size_t nr_flights;
 	u64 resident_bytes;
+	u64 window_cost_ns, window_cpu_ns;
 	struct go_stats go;
 	struct go_gc gc;
 	struct identity identities[NR_IDENTITIES]; /* residuals and bounds added up */

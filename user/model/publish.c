@@ -40,7 +40,7 @@ static const char *const drop_names[NR_DROPS] = {
 #undef DROP
 };
 
-static const char *const group_names[NR_GROUPS] = {
+const char *const publish_group_names[NR_GROUPS] = {
 #define GROUP(id, label, help) label,
 #include "groups.def"
 #undef GROUP
@@ -500,6 +500,7 @@ static void publish_name(struct publication *pub)
 	publish_durable(pub);
 	publish_interactions(pub);
 	publish_go(pub);
+	publish_cost(pub);
 	publish_identities(pub);
 }
 
@@ -542,9 +543,9 @@ static void publish_ourselves(struct publication *pub)
 
 	for (u32 i = 0; i < NR_GROUPS; i++) {
 		label(pub, add_value(pub, FAM_GROUP_UP, VALUE_COUNT, snap->groups[i].up), "group",
-		      group_names[i]);
+		      publish_group_names[i]);
 		s = add_value(pub, FAM_GROUP, VALUE_COUNT, 1);
-		label(pub, s, "group", group_names[i]);
+		label(pub, s, "group", publish_group_names[i]);
 		label_copy(pub, s, "reason", snap->groups[i].reason);
 	}
 	for (u32 i = 0; i < NR_DROPS; i++) {
@@ -576,6 +577,7 @@ static void publish_ourselves(struct publication *pub)
 		label(pub, add_value(pub, FAM_BPF_MAP_MAX, VALUE_COUNT, snap->maps[i].max_entries),
 		      "map", snap->maps[i].name);
 	}
+	publish_prices(pub);
 	(void)add_value(pub, FAM_SNAPSHOT_EDGE, VALUE_NS, snap->end_ns - snap->begin_ns);
 }
 

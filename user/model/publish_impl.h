@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inside of the publication: publish.c, and publish_go.c (what Go's runtimes say). */
+/* Inside of the publication: publish.c, and publish_go.c (what Go's runtimes say),
+ * publish_cost.c (what observing costs). */
 #ifndef SKYOBSERVE_MODEL_PUBLISH_IMPL_H
 #define SKYOBSERVE_MODEL_PUBLISH_IMPL_H
 
@@ -83,5 +84,12 @@ static inline void label_copy(struct publication *pub, struct sample *s, const c
 
 /* Of a name: what the runtimes of its Go programs say. */
 void publish_go(struct publication *pub);
+
+/* Labels of the probe groups. */
+extern const char *const publish_group_names[NR_GROUPS];
+
+/* Of a name: what observing it costs. And what it is made of. */
+void publish_cost(struct publication *pub);
+void publish_prices(struct publication *pub);
 
 #endif /* SKYOBSERVE_MODEL_PUBLISH_IMPL_H */

@@ -12,6 +12,7 @@
 
 #include "layout.h"
 #include "user/base/arena.h"
+#include "user/model/cost.h"
 #include "user/model/go_stats.h"
 
 #define MAX_NAME_BYTES 256
@@ -158,6 +159,8 @@ struct process_snap {
 	struct go_stats go;
 	struct go_gc *gc;	      /* NULL: it was never probed */
 	struct program_facts program; /* that it executes, or executed last */
+	/* What observing it cost, of what it used, in a window that is over; 0: not known yet. */
+	u64 window_cost_ns, window_cpu_ns;
 };
 
 struct group_state {
@@ -194,6 +197,7 @@ struct snapshot {
 	struct program_stats *programs;
 	size_t nr_programs;
 	bool bpf_stats_on;
+	struct cost_prices prices;
 	struct arena texts; /* of identities */
 	/* The first nr_counted are in slots of the programs; of the rest the totals were taken
 	 * over. */
