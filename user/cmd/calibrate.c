@@ -22,6 +22,7 @@
 struct calibration {
 	struct loops loops;
 	struct bpf_session *s;
+	bool details;
 };
 
 static int say_died(struct err *err)
@@ -185,12 +186,12 @@ static int price_functions(const struct calibration *c, struct cost_prices *p, s
 	return r;
 }
 
-static int observe(struct bpf_session *s, pid_t pid, u32 *ret_slot, struct err *err)
+static int observe(const struct calibration *c, pid_t pid, u32 *ret_slot, struct err *err)
 {
-	const struct observe_how how = { .details = true };
+	const struct observe_how how = { .details = c->details };
 	struct thread_calls calls = { 0 };
 	struct observed_process where;
-	int r = bpf_session_observe(s, (u32)pid, &how, &calls, &where, err);
+	int r = bpf_session_observe(c->s, (u32)pid, &how, &calls, &where, err);
 
 	if (!r)
 		*ret_slot = where.slot;
@@ -232,10 +233,10 @@ static int price_all(const struct calibration *c, u32 worker, struct cost_prices
 	return r ? r : price_functions(c, p, err);
 }
 
-int calibrate(struct bpf_session *s, struct cost_prices *ret_prices, struct err *err)
+int calibrate(struct bpf_session *s, bool details, struct cost_prices *ret_prices, struct err *err)
 {
 	struct cost_prices prices = { .known = true };
-	struct calibration c = { .s = s };
+	struct calibration c = { .s = s, .details = details };
 	struct err ignored;
 	u32 worker, partner;
 	int r = loops_start(&c.loops, err);
@@ -243,10 +244,10 @@ int calibrate(struct bpf_session *s, struct cost_prices *ret_prices, struct err 
 	*ret_prices = (struct cost_prices){ 0 };
 	if (r)
 		return r;
-	r = observe(s, c.loops.partner, &partner, err);
+	r = observe(&c, c.loops.partner, &partner, err);
 	if (r)
 		goto out;
-	r = observe(s, c.loops.worker, &worker, err);
+	r = observe(&c, c.loops.worker, &worker, err);
 	if (!r) {
 		r = price_all(&c, worker, &prices, err);
 		(void)bpf_session_attach_only(s, ALL, r ? &ignored : err);

@@ -14,9 +14,10 @@
 #include "user/model/cost.h"
 
 /*
- * Before a target is taken in. Measures what the groups of @s that are up cost. On failure
- * *ret_prices is not known, and @err says why.
+ * Before a target is taken in. Measures what the groups of @s that are up cost at a process with
+ * @details or without: @s must have room for two of that sort. On failure *ret_prices is not known,
+ * and @err says why.
  */
-int calibrate(struct bpf_session *s, struct cost_prices *ret_prices, struct err *err);
+int calibrate(struct bpf_session *s, bool details, struct cost_prices *ret_prices, struct err *err);
 
 #endif /* SKYOBSERVE_CMD_CALIBRATE_H */

@@ -52,12 +52,14 @@ static int open_session(struct observer *o, struct err *err)
 	return bpf_session_open(&config, &o->session, err);
 }
 
-/* What hits cost, if that is asked for; without it nothing is predicted. */
+/* What hits cost at the processes to be observed, if that is asked for; without it nothing is
+ * predicted. */
 static void ask_prices(struct observer *o)
 {
+	bool details = o->config.bounds.max_details > 1; /* 1 is the least: nobody has any */
 	struct err err = { { 0 } };
 
-	if (o->config.calibrate && calibrate(o->session, &o->prices, &err))
+	if (o->config.calibrate && calibrate(o->session, details, &o->prices, &err))
 		log_warn("what observing costs is not predicted: %s", err.text);
 }
 
